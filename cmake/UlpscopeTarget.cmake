@@ -1,0 +1,16 @@
+# ulpscope_target(NAME): the settings that every target of the project shares.
+option(ULPSCOPE_WARNINGS_AS_ERRORS "Treat warnings as errors" ON)
+find_program(ULPSCOPE_CCACHE ccache)
+if(ULPSCOPE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${ULPSCOPE_CCACHE})
+endif()
+
+function(ulpscope_target name)
+  target_include_directories(${name} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>)
+  # Contracting a*b+c into one rounding would make statistics depend on the instruction set.
+  target_compile_options(${name} PRIVATE -Wall -Wextra -Wno-missing-field-initializers
+                                         -ffp-contract=off)
+  if(ULPSCOPE_WARNINGS_AS_ERRORS)
+    target_compile_options(${name} PRIVATE -Werror)
+  endif()
+endfunction()

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// The recorder inside a LibTorch process. This header needs no torch: a C++ program includes it,
+/// links ulpscope::hook and records itself; Python and the preload stub use it too.
+namespace ulpscope {
+
+enum class InputMode : uint8_t {
+  always,   ///< fingerprint every input before the op
+  tracked,  ///< only inputs that a recorded op did not write, or that may have changed since
+  off,
+};
+
+struct RecorderOptions {
+  std::string path;  ///< of the trace; the file is created when the first op is recorded
+  InputMode inputs = InputMode::always;
+  int level = 2;  ///< 0 digest, 1 statistics, 2 full (fingerprint.h's Level)
+  bool stacks = false;  ///< whole stacks; otherwise, in Python, up to the first frame outside torch
+  std::vector<std::string> include;  ///< globs on "aten::add"; empty: all
+  std::vector<std::string> exclude;
+  int64_t firstStep = 0;  ///< operands are fingerprinted in steps firstStep <= step < lastStep
+  int64_t lastStep = INT64_MAX;
+};
+
+/// Options from ULPSCOPE_* environment variables, as `ulpscope record` sets them:
+/// ULPSCOPE_OUTPUT, _INPUTS, _LEVEL, _STACKS, _INCLUDE and _EXCLUDE (':'-separated), _STEPS (A:B).
+RecorderOptions optionsFromEnvironment();
+
+/// Starts recording every op of this process; at most one recording at a time. Returns "" or one
+/// line that says why not. Does not throw. The recording ends with stopRecording or at exit.
+std::string startRecording(const RecorderOptions& options) noexcept;
+/// Ends the recording and closes the trace. Returns the path written, "" where nothing was recorded.
+std::string stopRecording() noexcept;
+bool recording() noexcept;
+/// The step counter: goes up by itself at the first op after an optimizer step, or by this call;
+/// after the first explicit call only explicit calls count.
+void nextStep() noexcept;
+
+/// RAII for C++ programs.
+class Recorder {
+ public:
+  /// Throws std::runtime_error where recording can't start.
+  explicit Recorder(const std::string& path);
+  explicit Recorder(const RecorderOptions& options);
+  ~Recorder();
+  Recorder(const Recorder&) = delete;
+  Recorder& operator=(const Recorder&) = delete;
+  void step() { nextStep(); }
+};
+
+/// A named region of the program on this thread ("module", "scope").
+class Scope {
+ public:
+  explicit Scope(std::string_view name);
+  ~Scope();
+  Scope(const Scope&) = delete;
+  Scope& operator=(const Scope&) = delete;
+};
+
+}  // namespace ulpscope
