@@ -1,0 +1,70 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <span>
+#include <string_view>
+
+#include "store/records.h"
+
+/// What instrumentation outside the dispatcher (Python modules, compiled kernels) tells the
+/// recorder. All calls are for the calling thread, cheap and harmless while nothing is recorded, and
+/// never throw.
+namespace ulpscope::instrument {
+
+/// Regions nest per thread. Only those in which an op runs are written.
+void pushRegion(RegionKind kind, std::string_view name, std::string_view detail,
+                int64_t sequence = -1) noexcept;
+void popRegion() noexcept;
+
+/// While paused (nestable, per thread) ops are not recorded: torch.compile traces, our own work.
+void pause() noexcept;
+void resume() noexcept;
+
+/// Called at the start of each recorded op where set; returns the stack's id or none. `whole` is
+/// RecorderOptions::stacks.
+using StackProvider = StackId (*)(bool whole) noexcept;
+void setStackProvider(StackProvider provider) noexcept;
+
+// Interning into the current trace; ids are valid until stopRecording. generation() changes with
+// each recording, so that caches of ids know when to forget. None (0) while nothing is recorded.
+uint64_t generation() noexcept;
+SchemaId schema(const Schema& schema) noexcept;
+StackId stack(const Stack& stack) noexcept;
+ProvenanceId provenance(const Provenance& provenance) noexcept;
+
+void environment(std::string_view key, std::string_view value) noexcept;
+void meta(std::string_view key, std::string_view value) noexcept;
+void event(std::string_view kind, std::string_view json) noexcept;
+/// Commits everything recorded so far (before exec, say).
+void flush() noexcept;
+
+enum class Access : uint8_t { read, write, readWrite };
+
+struct KernelOperand {
+  const at::Tensor* tensor = nullptr;  ///< must outlive the call; undefined tensors are left out
+  Access access = Access::read;
+  bool scratch = false;        ///< not comparable: fingerprinted never
+  bool uninitialised = false;  ///< readWrite whose content at entry means nothing
+  int16_t arg = 0;
+  int16_t item = -1;
+};
+
+/// A call of something that the dispatcher does not see: a compiled kernel, a compiled region.
+/// Construct before the call (inputs are fingerprinted), finish after it (outputs are).
+class Call {
+ public:
+  Call(OpKind kind, SchemaId schema, ProvenanceId provenance,
+       std::span<const KernelOperand> operands, std::span<const Scalar> scalars) noexcept;
+  ~Call();  ///< without finish: the call raised
+  /// `results`: outputs that exist only now (roles output), may be empty.
+  void finish(std::span<const KernelOperand> results = {}) noexcept;
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
+
+ private:
+  struct State;
+  State* state_;  // null while nothing is recorded
+};
+
+}  // namespace ulpscope::instrument
