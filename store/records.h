@@ -180,6 +180,9 @@ struct OutputTie {
   int32_t source = -1;  ///< index in Provenance::sources; -1: no value of the program (scratch)
   float confidence = 0;
   std::string how;      ///< "only candidate", "shape", "value", ...
+  int16_t output = 0;   ///< which value of the source op: index of the schema's return, or the number
+                        ///< of returns + k for the k-th argument that it writes
+  bool reshaped = false;  ///< the same elements in the same order, under another shape
   friend bool operator==(const OutputTie&, const OutputTie&) = default;
 };
 
