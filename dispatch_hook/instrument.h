@@ -5,6 +5,7 @@
 #include <span>
 #include <string_view>
 
+#include "dispatch_hook/export.h"
 #include "store/records.h"
 
 /// What instrumentation outside the dispatcher (Python modules, compiled kernels) tells the
@@ -13,31 +14,36 @@
 namespace ulpscope::instrument {
 
 /// Regions nest per thread. Only those in which an op runs are written.
-void pushRegion(RegionKind kind, std::string_view name, std::string_view detail,
+ULPSCOPE_API void pushRegion(RegionKind kind, std::string_view name, std::string_view detail,
                 int64_t sequence = -1) noexcept;
-void popRegion() noexcept;
+ULPSCOPE_API void popRegion() noexcept;
 
 /// While paused (nestable, per thread) ops are not recorded: torch.compile traces, our own work.
-void pause() noexcept;
-void resume() noexcept;
+ULPSCOPE_API void pause() noexcept;
+ULPSCOPE_API void resume() noexcept;
 
 /// Called at the start of each recorded op where set; returns the stack's id or none. `whole` is
 /// RecorderOptions::stacks.
 using StackProvider = StackId (*)(bool whole) noexcept;
-void setStackProvider(StackProvider provider) noexcept;
+ULPSCOPE_API void setStackProvider(StackProvider provider) noexcept;
+
+/// Called at the start of each recorded op where set; returns the provenance of an op that compiled
+/// code calls (an extern kernel), or none.
+using ProvenanceProvider = ProvenanceId (*)() noexcept;
+ULPSCOPE_API void setProvenanceProvider(ProvenanceProvider provider) noexcept;
 
 // Interning into the current trace; ids are valid until stopRecording. generation() changes with
 // each recording, so that caches of ids know when to forget. None (0) while nothing is recorded.
-uint64_t generation() noexcept;
-SchemaId schema(const Schema& schema) noexcept;
-StackId stack(const Stack& stack) noexcept;
-ProvenanceId provenance(const Provenance& provenance) noexcept;
+ULPSCOPE_API uint64_t generation() noexcept;
+ULPSCOPE_API SchemaId schema(const Schema& schema) noexcept;
+ULPSCOPE_API StackId stack(const Stack& stack) noexcept;
+ULPSCOPE_API ProvenanceId provenance(const Provenance& provenance) noexcept;
 
-void environment(std::string_view key, std::string_view value) noexcept;
-void meta(std::string_view key, std::string_view value) noexcept;
-void event(std::string_view kind, std::string_view json) noexcept;
+ULPSCOPE_API void environment(std::string_view key, std::string_view value) noexcept;
+ULPSCOPE_API void meta(std::string_view key, std::string_view value) noexcept;
+ULPSCOPE_API void event(std::string_view kind, std::string_view json) noexcept;
 /// Commits everything recorded so far (before exec, say).
-void flush() noexcept;
+ULPSCOPE_API void flush() noexcept;
 
 enum class Access : uint8_t { read, write, readWrite };
 
@@ -52,7 +58,7 @@ struct KernelOperand {
 
 /// A call of something that the dispatcher does not see: a compiled kernel, a compiled region.
 /// Construct before the call (inputs are fingerprinted), finish after it (outputs are).
-class Call {
+class ULPSCOPE_API Call {
  public:
   Call(OpKind kind, SchemaId schema, ProvenanceId provenance,
        std::span<const KernelOperand> operands, std::span<const Scalar> scalars) noexcept;

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "dispatch_hook/export.h"
+
 /// The recorder inside a LibTorch process. This header needs no torch: a C++ program includes it,
 /// links ulpscope::hook and records itself; Python and the preload stub use it too.
 namespace ulpscope {
@@ -23,26 +25,30 @@ struct RecorderOptions {
   bool stacks = false;  ///< whole stacks; otherwise, in Python, up to the first frame outside torch
   std::vector<std::string> include;  ///< globs on "aten::add"; empty: all
   std::vector<std::string> exclude;
+  /// A file that is there already: replaced, or (as `ulpscope record` asks, whose child processes all
+  /// get the same path) left alone, and the trace goes beside it with the process id in its name.
+  /// Under a launcher (RANK and WORLD_SIZE > 1) the name carries the rank either way.
+  bool replace = true;
   int64_t firstStep = 0;  ///< operands are fingerprinted in steps firstStep <= step < lastStep
   int64_t lastStep = INT64_MAX;
 };
 
 /// Options from ULPSCOPE_* environment variables, as `ulpscope record` sets them:
 /// ULPSCOPE_OUTPUT, _INPUTS, _LEVEL, _STACKS, _INCLUDE and _EXCLUDE (':'-separated), _STEPS (A:B).
-RecorderOptions optionsFromEnvironment();
+ULPSCOPE_API RecorderOptions optionsFromEnvironment();
 
 /// Starts recording every op of this process; at most one recording at a time. Returns "" or one
 /// line that says why not. Does not throw. The recording ends with stopRecording or at exit.
-std::string startRecording(const RecorderOptions& options) noexcept;
+ULPSCOPE_API std::string startRecording(const RecorderOptions& options) noexcept;
 /// Ends the recording and closes the trace. Returns the path written, "" where nothing was recorded.
-std::string stopRecording() noexcept;
-bool recording() noexcept;
+ULPSCOPE_API std::string stopRecording() noexcept;
+ULPSCOPE_API bool recording() noexcept;
 /// The step counter: goes up by itself at the first op after an optimizer step, or by this call;
 /// after the first explicit call only explicit calls count.
-void nextStep() noexcept;
+ULPSCOPE_API void nextStep() noexcept;
 
 /// RAII for C++ programs.
-class Recorder {
+class ULPSCOPE_API Recorder {
  public:
   /// Throws std::runtime_error where recording can't start.
   explicit Recorder(const std::string& path);
@@ -54,7 +60,7 @@ class Recorder {
 };
 
 /// A named region of the program on this thread ("module", "scope").
-class Scope {
+class ULPSCOPE_API Scope {
  public:
   explicit Scope(std::string_view name);
   ~Scope();

@@ -1,0 +1,449 @@
+// The callbacks that torch's dispatcher runs before and after each op.
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/record_function.h>
+#include <c10/core/impl/LocalDispatchKeySet.h>
+#include <c10/core/impl/TorchDispatchModeTLS.h>
+#include <torch/csrc/autograd/graph_task.h>
+
+#include <algorithm>
+#include <exception>
+
+#include "dispatch_hook/observer.h"
+#include "dispatch_hook/operands.h"
+#include "dispatch_hook/scalars.h"
+#include "dispatch_hook/schema_info.h"
+
+namespace ulpscope {
+
+std::atomic<instrument::StackProvider> stackProvider{nullptr};
+std::atomic<instrument::ProvenanceProvider> provenanceProvider{nullptr};
+
+namespace {
+
+using c10::DispatchKey;
+using c10::impl::TorchDispatchModeKey;
+
+/// The compiler's tracing modes: what runs under them is not the program.
+bool tracing() {
+  if (!c10::impl::tls_is_dispatch_key_included(DispatchKey::Python)) return false;
+  using Modes = c10::impl::TorchDispatchModeTLS;
+  return Modes::get_mode(TorchDispatchModeKey::FAKE).has_value() ||
+         Modes::get_mode(TorchDispatchModeKey::PROXY).has_value() ||
+         Modes::get_mode(TorchDispatchModeKey::FUNCTIONAL).has_value();
+}
+
+/// Calls visit(tensor, arg, item) for each defined tensor among `values`.
+template <class Visit>
+void forEachTensor(const c10::IValue& value, int16_t arg, Visit&& visit) {
+  if (value.isTensor()) {
+    const at::Tensor& tensor = value.toTensor();
+    if (tensor.defined()) visit(*tensor.unsafeGetTensorImpl(), arg, int16_t(-1));
+  } else if (value.isTensorList() || value.isList()) {
+    const c10::ArrayRef<c10::IValue> items = value.toListRef();
+    int16_t item = 0;
+    for (const c10::IValue& each : items) {
+      if (each.isTensor()) {
+        const at::Tensor& tensor = each.toTensor();
+        if (tensor.defined()) visit(*tensor.unsafeGetTensorImpl(), arg, item);
+      } else if (each.isTensorList()) {
+        forEachTensor(each, arg, visit);
+      }
+      ++item;
+    }
+  }
+}
+
+bool holdsTensors(const c10::IValue& value) {
+  if (value.isTensor()) return true;
+  if (!value.isList()) return false;
+  const c10::ArrayRef<c10::IValue> items = value.toListRef();
+  return std::any_of(items.begin(), items.end(), [](const c10::IValue& item) {
+    return item.isTensor() || item.isTensorList();
+  });
+}
+
+struct InputTraits {
+  bool wraps = false;
+  bool fake = false;
+  bool requiresGrad = false;
+  bool writesParameter = false;
+  bool plainKernels = true;  ///< no nested, sparse or mkldnn tensor among them
+};
+
+InputTraits traitsOf(const SchemaInfo& info, c10::ArrayRef<const c10::IValue> inputs) {
+  static constexpr c10::DispatchKeySet kOtherKernels(
+      {DispatchKey::NestedTensor, DispatchKey::Sparse, DispatchKey::SparseCsr});
+  InputTraits traits;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    forEachTensor(inputs[i], int16_t(i), [&](const c10::TensorImpl& tensor, int16_t, int16_t) {
+      if (wrapsOthers(tensor)) {
+        traits.wraps = true;
+        traits.fake = traits.fake || isFake(tensor);
+      }
+      if (tensor.key_set().has_any(kOtherKernels) || tensor.is_mkldnn()) {
+        traits.plainKernels = false;
+      }
+      if (tensor.requires_grad()) {
+        traits.requiresGrad = true;
+        if (i < info.arguments.size() && info.arguments[i] != ArgumentUse::read) {
+          traits.writesParameter = true;
+        }
+      }
+    });
+  }
+  return traits;
+}
+
+Phase phaseOf(Session& session, const ThreadState& thread, bool requiresGrad,
+              bool writesParameter) {
+  if (torch::autograd::get_current_graph_task_id() != -1) return Phase::backward;
+  if (thread.optimizerRegions != 0) return Phase::optimizer;
+  const bool grad = c10::GradMode::is_enabled();
+  // An optimizer without a scope (LibTorch's own, or one written by hand).
+  if (!grad && writesParameter && session.sawBackward.load(std::memory_order_relaxed)) {
+    return Phase::optimizer;
+  }
+  if (thread.forwardRegions != 0 || (grad && requiresGrad)) return Phase::forward;
+  return Phase::other;
+}
+
+OpFrame& open(ThreadState& thread, const void* key) {
+  if (thread.depth == thread.frames.size()) {
+    thread.frames.push_back(std::make_unique<OpFrame>());
+  }
+  OpFrame& frame = *thread.frames[thread.depth++];
+  frame.reset();
+  frame.key = key;
+  frame.exceptions = std::uncaught_exceptions();
+  return frame;
+}
+
+void captureInputs(Session& session, OpFrame& frame, const SchemaInfo& info,
+                   c10::ArrayRef<const c10::IValue> inputs) {
+  OperandCapture capture(session, frame);
+  const bool wrapper = frame.op.kind == OpKind::wrapper;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const auto arg = int16_t(i);
+    const ArgumentUse use = i < info.arguments.size() ? info.arguments[i] : ArgumentUse::read;
+    if (!holdsTensors(inputs[i])) {
+      // An empty tensor list has no operand; as an integer list it is a scalar like any other.
+      if (!inputs[i].isTensorList()) {
+        addScalar(frame.scalars, arg, inputs[i],
+                  i < info.meanings.size() ? info.meanings[i] : IntegerMeaning::number);
+      }
+      continue;
+    }
+    forEachTensor(inputs[i], arg, [&](const c10::TensorImpl& tensor, int16_t, int16_t item) {
+      if (use == ArgumentUse::read) {
+        capture.read(tensor, Role::input, arg, item);
+      } else if (use == ArgumentUse::readWrite) {
+        capture.read(tensor, Role::before, arg, item);
+      }
+      const bool written = use != ArgumentUse::read ||
+                           (info.asynchronous && info.name.compare(0, 6, "c10d::") == 0);
+      if (written && !wrapper) {
+        auto* impl = const_cast<c10::TensorImpl*>(&tensor);
+        c10::raw::weak_intrusive_ptr::incref(impl);
+        frame.written.push_back({impl, arg, item});
+      }
+    });
+  }
+}
+
+void captureResults(Session& session, OpFrame& frame, const SchemaInfo& info,
+                    c10::ArrayRef<c10::IValue> outputs) {
+  OperandCapture capture(session, frame);
+  const bool wrapper = frame.op.kind == OpKind::wrapper;
+  for (const WrittenArgument& written : frame.written) {
+    auto& tensor = *static_cast<c10::TensorImpl*>(written.impl);
+    if (c10::raw::weak_intrusive_ptr::use_count(&tensor) == 0) continue;  // freed by the op
+    if (info.asynchronous) {
+      capture.pending(tensor, Role::after, written.arg, written.item);
+    } else if (info.makesEmpty) {
+      capture.madeEmpty(tensor, Role::after, written.arg, written.item);
+    } else {
+      capture.wrote(tensor, Role::after, written.arg, written.item);
+    }
+  }
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const auto arg = int16_t(i);
+    forEachTensor(outputs[i], arg, [&](const c10::TensorImpl& tensor, int16_t, int16_t item) {
+      // A return that is a written argument was recorded as that argument's `after`.
+      for (const WrittenArgument& written : frame.written) {
+        if (written.impl == &tensor) return;
+      }
+      const void* storage =
+          tensor.has_storage() && tensor.unsafe_storage()
+              ? static_cast<const void*>(tensor.unsafe_storage().unsafeGetStorageImpl())
+              : nullptr;
+      const bool shared =
+          storage != nullptr && std::any_of(frame.seen.begin(), frame.seen.end(),
+                                            [&](const SeenOperand& seen) {
+                                              return seen.storage == storage;
+                                            });
+      if (info.asynchronous) {
+        capture.pending(tensor, Role::output, arg, item);
+      } else if (info.makesEmpty) {
+        capture.madeEmpty(tensor, Role::output, arg, item);
+      } else if (shared || wrapper) {
+        capture.viewed(tensor, arg, item);
+      } else {
+        capture.wrote(tensor, Role::output, arg, item);
+      }
+    });
+  }
+}
+
+void letGo(OpFrame& frame) {
+  for (const WrittenArgument& written : frame.written) {
+    c10::raw::weak_intrusive_ptr::decref(static_cast<c10::TensorImpl*>(written.impl));
+  }
+  frame.written.clear();
+}
+
+void startOp(Session& session, ThreadState& thread, const at::RecordFunction& function,
+             const SchemaInfo& info) {
+  c10::ArrayRef<const c10::IValue> inputs = function.inputs();
+  // A boxed call passes the whole stack; its arguments are on top.
+  if (inputs.size() > info.arguments.size()) {
+    inputs = inputs.slice(inputs.size() - info.arguments.size());
+  }
+  const InputTraits traits = traitsOf(info, inputs);
+  if (info.descend && (!info.nestedKernels || traits.plainKernels)) return;
+  if (traits.fake || tracing()) {
+    open(thread, &function);
+    return;
+  }
+  // Below the Python key torch builds values by hand (torch.tensor fills an empty one): modes do not
+  // see such calls, and neither do we.
+  if (c10::impl::tls_is_dispatch_key_excluded(DispatchKey::Python) && !traits.wraps) return;
+
+  const SchemaId schema = info.id(session);
+  if (!schema) return;  // no file, no recording
+  const OpId parent = thread.depth == 0 ? OpId{} : thread.frames[thread.depth - 1]->op.id;
+  OpFrame& frame = open(thread, &function);
+  frame.info = &info;
+  frame.recorded = true;
+  frame.hides = !traits.wraps;
+  RawOp& op = frame.op;
+  op.kind = traits.wraps ? OpKind::wrapper : info.collective ? OpKind::collective : OpKind::op;
+  op.parent = parent;
+  op.schema = schema;
+  placeOp(session, thread, op, traits.requiresGrad, traits.writesParameter, function.seqNr());
+  frame.fingerprints = session.inSteps(op.step) && info.wanted(session);
+  captureInputs(session, frame, info, inputs);
+}
+
+std::unique_ptr<at::ObserverContext> onStart(const at::RecordFunction& function) {
+  Session* session = current();
+  if (session == nullptr) return nullptr;
+  ThreadState* thread = joinedThread(*session);
+  if (thread == nullptr || thread->busy || thread->paused != 0) return nullptr;
+  if (thread->depth != 0 && thread->frames[thread->depth - 1]->hides) return nullptr;
+  const Busy busy(*thread);
+  const size_t depth = thread->depth;
+  try {
+    if (const SchemaInfo* info = schemaInfo(function)) {
+      startOp(*session, *thread, function, *info);
+    }
+  } catch (const std::exception& error) {
+    session->failed(function.name(), error.what());
+    if (thread->depth == depth) return nullptr;
+    // The op stays in the trace with the operands collected so far.
+  } catch (...) {
+    session->failed(function.name(), "unknown failure");
+  }
+  return nullptr;
+}
+
+void finishOp(Session& session, ThreadState& thread, OpFrame& frame,
+              const at::RecordFunction& function) {
+  const auto& info = *static_cast<const SchemaInfo*>(frame.info);
+  frame.op.raised = std::uncaught_exceptions() > frame.exceptions;
+  if (!frame.op.raised) {
+    c10::ArrayRef<c10::IValue> outputs = function.outputs();
+    if (outputs.size() > info.returns) outputs = outputs.slice(outputs.size() - info.returns);
+    try {
+      captureResults(session, frame, info, outputs);
+    } catch (const std::exception& error) {
+      session.failed(function.name(), error.what());
+    }
+  }
+  appendFrame(session, thread, frame);
+}
+
+void onEnd(const at::RecordFunction& function, at::ObserverContext*) {
+  Session* session = current();
+  ThreadState* thread = threadState();
+  if (thread == nullptr || thread->depth == 0 || thread->busy) return;
+  OpFrame& frame = *thread->frames[thread->depth - 1];
+  if (frame.key != &function) return;
+  const Busy busy(*thread);
+  if (session != nullptr && thread->session == session && frame.recorded) {
+    try {
+      finishOp(*session, *thread, frame, function);
+    } catch (const std::exception& error) {
+      session->failed(function.name(), error.what());
+    } catch (...) {
+      session->failed(function.name(), "unknown failure");
+    }
+  }
+  letGo(frame);
+  --thread->depth;
+}
+
+/// A region that a RecordFunction encloses. Ends maybe on another thread.
+struct ScopeContext : at::ObserverContext {
+  uint64_t generation = 0;
+  ThreadState* thread = nullptr;
+  std::shared_ptr<std::atomic<bool>> closed;
+  bool optimizer = false;
+};
+
+/// "Optimizer.step#AdamW.step" -> "AdamW".
+std::string_view optimizerName(std::string_view scope) {
+  constexpr std::string_view head = "Optimizer.step#";
+  constexpr std::string_view tail = ".step";
+  if (scope.substr(0, head.size()) != head) return {};
+  scope.remove_prefix(head.size());
+  if (scope.size() > tail.size() && scope.substr(scope.size() - tail.size()) == tail) {
+    scope.remove_suffix(tail.size());
+  }
+  return scope;
+}
+
+std::unique_ptr<at::ObserverContext> onScopeStart(const at::RecordFunction& function) {
+  Session* session = current();
+  if (session == nullptr) return nullptr;
+  ThreadState* thread = joinedThread(*session);
+  if (thread == nullptr || thread->busy || thread->paused != 0) return nullptr;
+  try {
+    const std::string_view name = function.name();
+    if (function.scope() == at::RecordScope::BACKWARD_FUNCTION) {
+      session->sawBackward.store(true, std::memory_order_relaxed);
+      OpenRegion& region =
+          thread->push(RegionKind::autograd, name, {}, function.seqNr(), &function);
+      if (function.forwardThreadId() != 0) {
+        auto [known, fresh] = thread->threads.try_emplace(function.forwardThreadId());
+        if (fresh) known->second = session->threadNumber(function.forwardThreadId());
+        region.forwardThread = known->second;
+      }
+      return nullptr;
+    }
+    auto context = std::make_unique<ScopeContext>();
+    context->generation = session->generation;
+    context->thread = thread;
+    context->closed = std::make_shared<std::atomic<bool>>(false);
+    const std::string_view optimizer = optimizerName(name);
+    context->optimizer = !optimizer.empty();
+    OpenRegion& region =
+        context->optimizer
+            ? thread->push(RegionKind::optimizer, optimizer, {}, -1, context.get())
+            : thread->push(RegionKind::scope, name, {}, -1, context.get());
+    region.closed = context->closed;
+    return context;
+  } catch (...) {
+    session->failed("scope", "could not be entered");
+    return nullptr;
+  }
+}
+
+void onScopeEnd(const at::RecordFunction& function, at::ObserverContext* context) {
+  Session* session = current();
+  ThreadState* thread = threadState();
+  if (thread == nullptr) return;
+  if (function.scope() == at::RecordScope::BACKWARD_FUNCTION) {
+    if (session != nullptr && thread->session == session) thread->pop(&function);
+    return;
+  }
+  auto* scope = static_cast<ScopeContext*>(context);
+  if (scope == nullptr) return;
+  scope->closed->store(true);
+  if (session == nullptr || session->generation != scope->generation) return;
+  if (scope->thread == thread) thread->pop(scope);
+  if (scope->optimizer) session->optimizerStepEnded();
+}
+
+at::CallbackHandle opHandle = at::INVALID_CALLBACK_HANDLE;
+at::CallbackHandle scopeHandle = at::INVALID_CALLBACK_HANDLE;
+
+}  // namespace
+
+void appendFrame(Session& session, ThreadState& thread, OpFrame& frame) noexcept {
+  frame.op.scalarBytes = uint32_t(frame.scalars.size());
+  session.append(thread, frame.op, frame.scalars, frame.operands.bytes());
+}
+
+void placeOp(Session& session, ThreadState& thread, RawOp& op, bool requiresGrad,
+             bool writesParameter, int64_t sequence) {
+  op.phase = phaseOf(session, thread, requiresGrad, writesParameter);
+  const bool optimizer = op.phase == Phase::optimizer;
+  if (optimizer && thread.optimizerRegions == 0) {
+    session.updatedWithoutScope();
+  } else if (!optimizer && c10::GradMode::is_enabled()) {
+    session.gradModeOp();
+  }
+  op.step = session.stepOf(optimizer);
+  op.id = session.startOp();
+  op.thread = thread.number;
+  op.region = thread.enter(op.id, op.step);
+  if (op.phase == Phase::backward) {
+    if (const OpenRegion* node = thread.backwardNode()) {
+      op.sequence = node->sequence;
+      op.forwardThread = node->forwardThread;
+    }
+  } else {
+    op.sequence = sequence;
+    op.forwardThread = sequence < 0 ? 0 : thread.number;
+  }
+  if (const auto provider = stackProvider.load(std::memory_order_relaxed)) {
+    op.stack = provider(session.options.stacks);
+  }
+  if (const auto provider = provenanceProvider.load(std::memory_order_relaxed)) {
+    op.provenance = provider();
+  }
+}
+
+OpFrame& openFrame(ThreadState& thread, const void* key) { return open(thread, key); }
+void closeFrame(ThreadState& thread, OpFrame& frame) {
+  letGo(frame);
+  --thread.depth;
+}
+
+ThreadState* joinedThread(Session& session) noexcept {
+  ThreadState* thread = threadState();
+  if (thread == nullptr || thread->session.load(std::memory_order_relaxed) == &session) {
+    return thread;
+  }
+  try {
+    for (size_t i = 0; i < thread->depth; ++i) letGo(*thread->frames[i]);
+    thread->join(session, at::RecordFunction::currentThreadId());
+    return thread;
+  } catch (...) {
+    return nullptr;
+  }
+}
+
+void installObserver() {
+  opHandle = at::addGlobalCallback(at::RecordFunctionCallback(onStart, onEnd)
+                                       .needsInputs(true)
+                                       .needsOutputs(true)
+                                       .scopes({at::RecordScope::FUNCTION}));
+  // Without inputs: torch would box the gradients for them.
+  scopeHandle = at::addGlobalCallback(
+      at::RecordFunctionCallback(onScopeStart, onScopeEnd)
+          .scopes({at::RecordScope::BACKWARD_FUNCTION, at::RecordScope::USER_SCOPE,
+                   at::RecordScope::TORCHSCRIPT_FUNCTION}));
+}
+
+void removeObserver() noexcept {
+  try {
+    if (opHandle != at::INVALID_CALLBACK_HANDLE) at::removeCallback(opHandle);
+    if (scopeHandle != at::INVALID_CALLBACK_HANDLE) at::removeCallback(scopeHandle);
+  } catch (...) {
+  }
+  opHandle = scopeHandle = at::INVALID_CALLBACK_HANDLE;
+}
+
+}  // namespace ulpscope

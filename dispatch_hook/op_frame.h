@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "store/event_buffer.h"
+
+namespace ulpscope {
+
+/// A tensor that the op writes, by address: `impl` is a c10::TensorImpl, held weakly.
+struct WrittenArgument {
+  void* impl = nullptr;
+  int16_t arg = 0;
+  int16_t item = -1;
+  bool scratch = false;
+};
+
+/// What was seen of a tensor earlier in the same op.
+struct SeenOperand {
+  const void* storage = nullptr;
+  uint64_t geometry = 0;
+  bool fingerprinted = false;
+  bool fromWriter = false;  ///< it was what its last recorded writer wrote
+  Fingerprint fingerprint;
+};
+
+/// An op between its start and its end. Its memory is reused by later ops of the thread.
+struct OpFrame {
+  const void* key = nullptr;  ///< the RecordFunction or Call that opened it
+  const void* info = nullptr;
+  bool hides = false;     ///< ops inside are this one's implementation
+  bool recorded = false;  ///< false: hides only (an op on fake tensors)
+  bool fingerprints = true;
+  int exceptions = 0;
+  RawOp op;
+  std::vector<std::byte> scalars;
+  EventBuffer operands;
+  std::vector<WrittenArgument> written;
+  std::vector<SeenOperand> seen;
+
+  void reset() {
+    info = nullptr;
+    hides = true;
+    recorded = false;
+    fingerprints = true;
+    op = {};
+    scalars.clear();
+    operands.clear();
+    written.clear();
+    seen.clear();
+  }
+};
+
+}  // namespace ulpscope

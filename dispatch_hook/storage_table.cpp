@@ -1,0 +1,168 @@
+#include "dispatch_hook/storage_table.h"
+
+#include <c10/core/StorageImpl.h>
+
+#include <atomic>
+#include <mutex>
+#include <unordered_map>
+
+#include "dispatch_hook/spin_lock.h"
+
+namespace ulpscope {
+
+namespace {
+
+constexpr size_t kSightings = 4;  // views of one storage that are remembered between two writes
+
+struct Sighting {
+  uint64_t geometry = 0;
+  bool fromWriter = false;
+  Fingerprint content;
+};
+
+// StorageImpl's reference counts live in its base, whose weak count is all that is touched here.
+c10::intrusive_ptr_target* target(const void* storage) {
+  return static_cast<c10::StorageImpl*>(const_cast<void*>(storage));
+}
+void holdWeakly(const void* storage) { c10::raw::weak_intrusive_ptr::incref(target(storage)); }
+void letGo(const void* storage) { c10::raw::weak_intrusive_ptr::decref(target(storage)); }
+bool gone(const void* storage) {
+  return c10::raw::weak_intrusive_ptr::use_count(target(storage)) == 0;
+}
+
+}  // namespace
+
+struct StorageTable::Entry {
+  StorageId id;
+  OpId writer;
+  bool uninitialised = false;
+  uint8_t sightings = 0;
+  uint8_t oldest = 0;
+  uint64_t sample = 0;
+  std::array<Sighting, kSightings> sighting;
+
+  Sighting* find(uint64_t geometry) {
+    for (size_t i = 0; i < sightings; ++i) {
+      if (sighting[i].geometry == geometry) return &sighting[i];
+    }
+    return nullptr;
+  }
+  Sighting& add(uint64_t geometry) {
+    if (Sighting* known = find(geometry)) return *known;
+    Sighting& slot = sightings < kSightings ? sighting[sightings++]
+                                            : sighting[oldest++ % kSightings];
+    slot.geometry = geometry;
+    return slot;
+  }
+};
+
+struct StorageTable::Shard {
+  SpinLock lock;
+  std::unordered_map<const void*, std::unique_ptr<Entry>> entries;
+  size_t sweepAt = 256;
+
+  // Storages that have died: their data is freed already, this frees the rest.
+  void sweep() {
+    std::erase_if(entries, [](const auto& entry) {
+      if (!gone(entry.first)) return false;
+      letGo(entry.first);
+      return true;
+    });
+    sweepAt = 2 * entries.size() + 256;
+  }
+};
+
+StorageTable::StorageTable() : shards_(std::make_unique<std::array<Shard, kShards>>()) {}
+StorageTable::~StorageTable() { clear(); }
+
+StorageTable::Shard& StorageTable::shard(const void* storage) {
+  const auto bits = reinterpret_cast<uintptr_t>(storage);
+  return (*shards_)[((bits >> 5) * 0x9E3779B97F4A7C15u) >> 58];
+}
+
+StorageTable::Entry& StorageTable::find(Shard& shard, const void* storage) {
+  const auto found = shard.entries.find(storage);
+  if (found != shard.entries.end()) return *found->second;
+  if (shard.entries.size() >= shard.sweepAt) shard.sweep();
+  auto entry = std::make_unique<Entry>();
+  entry->id = StorageId{next_.fetch_add(1, std::memory_order_relaxed)};
+  Entry& made = *entry;
+  shard.entries.emplace(storage, std::move(entry));
+  holdWeakly(storage);
+  return made;
+}
+
+StorageTable::Known StorageTable::look(const void* storage, uint64_t geometry) {
+  Shard& in = shard(storage);
+  const std::lock_guard guard(in.lock);
+  Entry& entry = find(in, storage);
+  Known known{.id = entry.id,
+              .writer = entry.writer,
+              .uninitialised = entry.uninitialised,
+              .sample = entry.sample};
+  if (const Sighting* sighting = entry.find(geometry)) {
+    known.seen = true;
+    known.fromWriter = sighting->fromWriter;
+    known.fingerprint = sighting->content;
+  }
+  return known;
+}
+
+void StorageTable::saw(const void* storage, uint64_t geometry, const Fingerprint& content,
+                       bool fromWriter) {
+  Shard& in = shard(storage);
+  const std::lock_guard guard(in.lock);
+  Sighting& sighting = find(in, storage).add(geometry);
+  sighting.content = content;
+  sighting.fromWriter = fromWriter;
+}
+
+StorageTable::Written StorageTable::wrote(const void* storage, OpId op, uint64_t geometry,
+                                          const Fingerprint* content) {
+  Shard& in = shard(storage);
+  const std::lock_guard guard(in.lock);
+  Entry& entry = find(in, storage);
+  const OpId before = entry.writer;
+  if (before != op) entry.sightings = 0;  // an op may write several parts of one storage
+  entry.writer = op;
+  entry.uninitialised = false;
+  if (content != nullptr) {
+    Sighting& sighting = entry.add(geometry);
+    sighting.content = *content;
+    sighting.fromWriter = true;
+  }
+  return {entry.id, before};
+}
+
+StorageId StorageTable::madeEmpty(const void* storage, uint64_t sample) {
+  Shard& in = shard(storage);
+  const std::lock_guard guard(in.lock);
+  Entry& entry = find(in, storage);
+  entry.writer = {};
+  entry.uninitialised = true;
+  entry.sightings = 0;
+  entry.sample = sample;
+  return entry.id;
+}
+
+void StorageTable::filled(const void* storage) {
+  Shard& in = shard(storage);
+  const std::lock_guard guard(in.lock);
+  find(in, storage).uninitialised = false;
+}
+
+StorageId StorageTable::id(const void* storage) {
+  Shard& in = shard(storage);
+  const std::lock_guard guard(in.lock);
+  return find(in, storage).id;
+}
+
+void StorageTable::clear() {
+  for (Shard& each : *shards_) {
+    const std::lock_guard guard(each.lock);
+    for (const auto& entry : each.entries) letGo(entry.first);
+    each.entries.clear();
+  }
+}
+
+}  // namespace ulpscope
