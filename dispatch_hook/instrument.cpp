@@ -63,6 +63,13 @@ void setProvenanceProvider(ProvenanceProvider provider) noexcept {
   provenanceProvider.store(provider, std::memory_order_relaxed);
 }
 
+void setAfterOp(AfterOp callback) noexcept { afterOp.store(callback, std::memory_order_relaxed); }
+
+OpId lastOp() noexcept {
+  Session* session = current();
+  return session == nullptr ? OpId{} : session->lastOp();
+}
+
 uint64_t generation() noexcept {
   Session* session = current();
   return session == nullptr ? 0 : session->generation;

@@ -32,6 +32,14 @@ ULPSCOPE_API void setStackProvider(StackProvider provider) noexcept;
 using ProvenanceProvider = ProvenanceId (*)() noexcept;
 ULPSCOPE_API void setProvenanceProvider(ProvenanceProvider provider) noexcept;
 
+/// For tests that plant faults: called on the op's thread after op `id` ran and before what it wrote
+/// is fingerprinted, with the tensors it wrote and returned. Ops that the callback runs are not
+/// recorded. None by default.
+using AfterOp = void (*)(OpId id, std::span<const at::Tensor> results);
+ULPSCOPE_API void setAfterOp(AfterOp callback) noexcept;
+/// Id of the last op that has started; none while nothing is recorded.
+ULPSCOPE_API OpId lastOp() noexcept;
+
 // Interning into the current trace; ids are valid until stopRecording. generation() changes with
 // each recording, so that caches of ids know when to forget. None (0) while nothing is recorded.
 ULPSCOPE_API uint64_t generation() noexcept;

@@ -18,6 +18,7 @@ namespace ulpscope {
 
 std::atomic<instrument::StackProvider> stackProvider{nullptr};
 std::atomic<instrument::ProvenanceProvider> provenanceProvider{nullptr};
+std::atomic<instrument::AfterOp> afterOp{nullptr};
 
 namespace {
 
@@ -98,8 +99,9 @@ InputTraits traitsOf(const SchemaInfo& info, c10::ArrayRef<const c10::IValue> in
 Phase phaseOf(Session& session, const ThreadState& thread, bool requiresGrad,
               bool writesParameter) {
   if (torch::autograd::get_current_graph_task_id() != -1) return Phase::backward;
-  if (thread.optimizerRegions != 0) return Phase::optimizer;
   const bool grad = c10::GradMode::is_enabled();
+  // A closure that an optimizer calls (LBFGS) computes with gradients, its own arithmetic without.
+  if (thread.optimizerRegions != 0 && !(grad && requiresGrad)) return Phase::optimizer;
   // An optimizer without a scope (LibTorch's own, or one written by hand).
   if (!grad && writesParameter && session.sawBackward.load(std::memory_order_relaxed)) {
     return Phase::optimizer;
@@ -257,6 +259,25 @@ std::unique_ptr<at::ObserverContext> onStart(const at::RecordFunction& function)
   return nullptr;
 }
 
+void callAfterOp(instrument::AfterOp callback, const OpFrame& frame,
+                 c10::ArrayRef<c10::IValue> outputs) {
+  std::vector<at::Tensor> results;
+  for (const WrittenArgument& written : frame.written) {
+    auto* impl = static_cast<c10::TensorImpl*>(written.impl);
+    if (c10::raw::weak_intrusive_ptr::use_count(impl) != 0) {
+      results.emplace_back(c10::intrusive_ptr<c10::TensorImpl>::reclaim_copy(impl));
+    }
+  }
+  for (const c10::IValue& output : outputs) {
+    if (output.isTensor() && output.toTensor().defined()) {
+      results.push_back(output.toTensor());
+    } else if (output.isTensorList()) {
+      for (const at::Tensor& tensor : output.toTensorVector()) results.push_back(tensor);
+    }
+  }
+  callback(frame.op.id, results);
+}
+
 void finishOp(Session& session, ThreadState& thread, OpFrame& frame,
               const at::RecordFunction& function) {
   const auto& info = *static_cast<const SchemaInfo*>(frame.info);
@@ -265,6 +286,9 @@ void finishOp(Session& session, ThreadState& thread, OpFrame& frame,
     c10::ArrayRef<c10::IValue> outputs = function.outputs();
     if (outputs.size() > info.returns) outputs = outputs.slice(outputs.size() - info.returns);
     try {
+      if (const auto callback = afterOp.load(std::memory_order_relaxed)) {
+        callAfterOp(callback, frame, outputs);
+      }
       captureResults(session, frame, info, outputs);
     } catch (const std::exception& error) {
       session.failed(function.name(), error.what());
@@ -384,7 +408,7 @@ void placeOp(Session& session, ThreadState& thread, RawOp& op, bool requiresGrad
   } else if (!optimizer && c10::GradMode::is_enabled()) {
     session.gradModeOp();
   }
-  op.step = session.stepOf(optimizer);
+  op.step = session.stepOf(optimizer || thread.optimizerRegions != 0);
   op.id = session.startOp();
   op.thread = thread.number;
   op.region = thread.enter(op.id, op.step);

@@ -10,6 +10,7 @@ namespace ulpscope {
 
 extern std::atomic<instrument::StackProvider> stackProvider;
 extern std::atomic<instrument::ProvenanceProvider> provenanceProvider;
+extern std::atomic<instrument::AfterOp> afterOp;
 
 /// Frames for calls that instrumentation reports. A frame is open from openFrame to closeFrame.
 OpFrame& openFrame(ThreadState& thread, const void* key);
