@@ -1,27 +1,212 @@
 #include "fingerprint/accumulate.h"
 
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <type_traits>
 
+#include "fingerprint/chunk_state.h"
 #include "fingerprint/float_formats.h"
 
-namespace ulpscope {
+// Compiled once for each instruction set: plain C++ (SSE2), SSE4, AVX2, AVX3. SSSE3 would add code
+// and no users.
+#define HWY_DISABLED_TARGETS (HWY_SSSE3)
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "fingerprint/accumulate.cpp"
+#include <hwy/foreach_target.h>  // IWYU pragma: keep
+#include <hwy/highway.h>
+
+#include "fingerprint/accumulate_kernel-inl.h"
+
+static_assert(std::endian::native == std::endian::little);
+
+#undef ULPSCOPE_PLAIN
+#define ULPSCOPE_PLAIN (HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128)
+
+HWY_BEFORE_NAMESPACE();
+namespace ulpscope::HWY_NAMESPACE {
+#if ULPSCOPE_PLAIN
+
+void accumulateHere(Accumulator& accumulator, const Chunk& chunk, bool withSketch) {
+  accumulatePlain(accumulator, chunk, withSketch);
+}
+const char* targetHere() { return HWY_ARCH_X86_64 ? "SSE2" : "plain"; }
+
+#else
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-template <typename T>
-T load(const void* data, int64_t index) {
-  T value;
-  std::memcpy(&value, static_cast<const char*>(data) + index * int64_t{sizeof(T)}, sizeof(T));
-  return value;
+// Adds the lanes in a fixed tree: l and l + 8, then l + 4, l + 2, l + 1.
+template <typename T, class Operation>
+double reduce(const std::array<T, kLanes>& lanes, Operation operation) {
+  std::array<T, kLanes> x = lanes;
+  for (size_t half = kLanes / 2; half != 0; half /= 2) {
+    for (size_t l = 0; l < half; ++l) x[l] = operation(x[l], x[l + half]);
+  }
+  return static_cast<double>(x[0]);
 }
 
-double component(const void* data, DType dtype, int64_t i) {
-  switch (dtype) {
+constexpr BlockWords kFirstWords = blockWords(0);
+
+// Rotations of the rows that so many components of a block touch.
+uint32_t rotationsOf(const BlockWords& words, size_t components) {
+  uint32_t rotations = 0;
+  for (size_t row = 0; row * kLanes < components; ++row) {
+    rotations |= 1U << rowRotation(words, row);
+  }
+  return rotations;
+}
+
+template <class Loader>
+class ChunkPass {
+ public:
+  using T = typename Loader::Component;
+
+  ChunkPass(const Chunk& chunk, bool withSketch, T smallestNormal, const float* table,
+            double (*sketch)[kLanes])
+      : chunk_(chunk),
+        withSketch_(withSketch),
+        smallestNormal_(smallestNormal),
+        table_(table),
+        sketch_(sketch) {}
+
+  // Adds all components; false where the fast path met what is not finite.
+  bool run(bool allFinite, ChunkState<T>& state) {
+    const auto* data = static_cast<const char*>(chunk_.data);
+    auto left = static_cast<size_t>(chunk_.components);
+    BlockWords computed;
+    for (uint64_t block = chunk_.firstComponent / kBlockComponents; left != 0; ++block) {
+      const size_t count = left < kBlockComponents ? left : kBlockComponents;
+      const BlockWords* words = &kFirstWords;
+      if (block != 0) {
+        computed = blockWords(block);
+        words = &computed;
+      }
+      addBlock(data, count, *words, allFinite, state);
+      data += count * (table_ != nullptr ? 1 : Loader::kBytes);
+      left -= count;
+    }
+    return !allFinite || isFinite(state);
+  }
+
+ private:
+  void addBlock(const char* data, size_t count, const BlockWords& words, bool allFinite,
+                ChunkState<T>& state) {
+    int64_t prefetchDistance = chunk_.prefetchDistance;
+    alignas(64) float expanded[kBlockComponents];
+    if (table_ != nullptr) {
+      for (size_t i = 0; i < count; ++i) expanded[i] = table_[static_cast<uint8_t>(data[i])];
+      data = reinterpret_cast<const char*>(expanded);
+      prefetchDistance = 0;
+    }
+    size_t fullRows = 0;
+    if (allFinite) {
+      fullRows = count / kLanes;
+      if (fullRows != 0 && withSketch_) {
+        addFiniteRows<Loader, true>(data, fullRows, words, smallestNormal_, prefetchDistance, state,
+                                    sketch_);
+      } else if (fullRows != 0) {
+        addFiniteRows<Loader, false>(data, fullRows, words, smallestNormal_, prefetchDistance,
+                                     state, sketch_);
+      }
+    }
+    const size_t done = fullRows * kLanes;
+    if (done != count) {
+      addAnyRows<Loader>(data + done * Loader::kBytes, fullRows, count - done, words,
+                         smallestNormal_, state, sketch_);
+    }
+  }
+
+  static bool isFinite(const ChunkState<T>& state) {
+    double any = 0;
+    for (const double x : state.squares) any += x * 0.0;
+    return any == 0;
+  }
+
+  const Chunk& chunk_;
+  bool withSketch_;
+  T smallestNormal_;
+  const float* table_;
+  double (*sketch_)[kLanes];
+};
+
+void clearRows(double (*sketch)[kLanes], uint32_t rotations) {
+  for (; rotations != 0; rotations &= rotations - 1) {
+    std::memset(sketch[std::countr_zero(rotations)], 0, sizeof sketch[0]);
+  }
+}
+
+template <class Loader>
+HWY_NOINLINE void addChunk(Accumulator& accumulator, const Chunk& chunk, bool withSketch,
+                           typename Loader::Component smallestNormal,
+                           const float* table = nullptr) {
+  alignas(64) double part[kLanes][kLanes];
+  const bool first = accumulator.rotations == 0;
+  double(*sketch)[kLanes] = first ? accumulator.sketch : part;
+  const uint32_t rotations =
+      chunk.components < kBlockComponents
+          ? rotationsOf(chunk.firstComponent == 0
+                            ? kFirstWords
+                            : blockWords(chunk.firstComponent / kBlockComponents),
+                        static_cast<size_t>(chunk.components))
+          : (1U << kLanes) - 1;
+  clearRows(sketch, rotations);
+
+  ChunkPass<Loader> pass(chunk, withSketch, smallestNormal, table, sketch);
+  ChunkState<typename Loader::Component> state;
+  if (!pass.run(!accumulator.expectNonFinite, state)) {
+    state = {};
+    clearRows(sketch, rotations);
+    pass.run(false, state);
+  }
+  accumulator.expectNonFinite =
+      state.nan + state.positiveInfinity + state.negativeInfinity != 0;
+
+  Statistics& s = accumulator.statistics;
+  s.components += static_cast<uint64_t>(chunk.components);
+  s.nan += state.nan;
+  s.positiveInfinity += state.positiveInfinity;
+  s.negativeInfinity += state.negativeInfinity;
+  s.zero += state.zero;
+  s.negativeZero += state.negativeZero;
+  s.subnormal += state.subnormal;
+  using T = typename Loader::Component;
+  // Adding 0 makes 0 of -0.
+  s.min = std::fmin(s.min, reduce(state.min, [](T a, T b) { return b < a ? b : a; }) + 0.0);
+  s.max = std::fmax(s.max, reduce(state.max, [](T a, T b) { return b > a ? b : a; }) + 0.0);
+  const auto add = [](double a, double b) { return a + b; };
+  const double sum = reduce(state.sum, add);
+  s.sum += sum;
+  s.l1 += sum - 2 * reduce(state.negative, add);
+  s.sumSquares += reduce(state.squares, add);
+  if (!first) {
+    for (uint32_t left = rotations; left != 0; left &= left - 1) {
+      const int r = std::countr_zero(left);
+      for (size_t l = 0; l < kLanes; ++l) accumulator.sketch[r][l] += part[r][l];
+    }
+  }
+  accumulator.rotations |= rotations;
+}
+
+}  // namespace
+
+void accumulateHere(Accumulator& accumulator, const Chunk& chunk, bool withSketch) {
+  const auto add = [&]<class Loader>(Loader /*loader*/, auto smallestNormal) {
+    addChunk<Loader>(accumulator, chunk, withSketch,
+                     static_cast<typename Loader::Component>(smallestNormal));
+  };
+  const auto addBytes = [&](const std::array<float, 256>& table, float smallestNormal) {
+    addChunk<LoadFloat32>(accumulator, chunk, withSketch, smallestNormal, table.data());
+  };
+  switch (chunk.dtype) {
+    case DType::Float32:
+    case DType::Complex64: return add(LoadFloat32(), 0x1p-126F);
+    case DType::BFloat16: return add(LoadBFloat16(), 0x1p-126F);
+    case DType::Float16:
+    case DType::Complex32: return add(LoadFloat16(), 0x1p-14F);
+    case DType::Float64:
+    case DType::Complex128: return add(LoadFloat64(), 0x1p-1022);
+    // Of integers only 0 is less than 1 in magnitude.
     case DType::Int8:
     case DType::QInt8:
     case DType::Int1:
@@ -30,101 +215,57 @@ double component(const void* data, DType dtype, int64_t i) {
     case DType::Int4:
     case DType::Int5:
     case DType::Int6:
-    case DType::Int7: return load<int8_t>(data, i);
-    case DType::Int16: return load<int16_t>(data, i);
+    case DType::Int7: return add(LoadSmallInt<int8_t>(), 1);
+    case DType::Int16: return add(LoadSmallInt<int16_t>(), 1);
+    case DType::UInt16: return add(LoadSmallInt<uint16_t>(), 1);
     case DType::Int32:
-    case DType::QInt32: return load<int32_t>(data, i);
-    case DType::Int64: return static_cast<double>(load<int64_t>(data, i));
-    case DType::UInt16: return load<uint16_t>(data, i);
-    case DType::UInt32: return load<uint32_t>(data, i);
-    case DType::UInt64: return static_cast<double>(load<uint64_t>(data, i));
-    case DType::Float16:
-    case DType::Complex32: return widenHalf(load<uint16_t>(data, i));
-    case DType::BFloat16: return widenBFloat16(load<uint16_t>(data, i));
-    case DType::Float32:
-    case DType::Complex64: return load<float>(data, i);
-    case DType::Float64:
-    case DType::Complex128: return load<double>(data, i);
-    case DType::Bool: return load<uint8_t>(data, i) != 0 ? 1 : 0;
-    case DType::Float8_e5m2: return widenFloat8(load<uint8_t>(data, i), kFloat8E5M2);
-    case DType::Float8_e4m3fn: return widenFloat8(load<uint8_t>(data, i), kFloat8E4M3Fn);
-    case DType::Float8_e5m2fnuz: return widenFloat8(load<uint8_t>(data, i), kFloat8E5M2Fnuz);
-    case DType::Float8_e4m3fnuz: return widenFloat8(load<uint8_t>(data, i), kFloat8E4M3Fnuz);
-    case DType::Float8_e8m0fnu: return widenFloat8E8M0(load<uint8_t>(data, i));
-    default: return load<uint8_t>(data, i);
+    case DType::QInt32: return add(LoadInt32(), 1);
+    case DType::UInt32: return add(LoadUInt32(), 1);
+    case DType::Int64: return add(LoadInt64<true>(), 1);
+    case DType::UInt64: return add(LoadInt64<false>(), 1);
+    case DType::Bool: return add(LoadBool(), 1);
+    case DType::Float8_e5m2: return addBytes(kFloat8E5M2Values, 0x1p-14F);
+    case DType::Float8_e4m3fn: return addBytes(kFloat8E4M3FnValues, 0x1p-6F);
+    case DType::Float8_e5m2fnuz: return addBytes(kFloat8E5M2FnuzValues, 0x1p-15F);
+    case DType::Float8_e4m3fnuz: return addBytes(kFloat8E4M3FnuzValues, 0x1p-7F);
+    case DType::Float8_e8m0fnu: return addBytes(kFloat8E8M0Values, 0.0F);
+    default: return add(LoadSmallInt<uint8_t>(), 1);  // unsigned bytes, and what is raw
   }
 }
 
-int64_t componentsPerElement(DType dtype) {
-  if (dtype == DType::Bits16 || info(dtype).kind == NumberKind::complex) return 2;
-  return 1;
+const char* targetHere() { return hwy::TargetName(HWY_TARGET); }
+
+#endif  // !ULPSCOPE_PLAIN
+
+}  // namespace ulpscope::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace ulpscope {
+
+HWY_EXPORT(accumulateHere);
+HWY_EXPORT(targetHere);
+
+Accumulator::Accumulator() noexcept {
+  statistics.min = std::numeric_limits<double>::infinity();
+  statistics.max = -std::numeric_limits<double>::infinity();
 }
 
-double combine(std::array<double, kLanes>& lanes) {
-  for (size_t half = kLanes / 2; half != 0; half /= 2) {
-    for (size_t l = 0; l < half; ++l) lanes[l] = lanes[l] + lanes[l + half];
+void accumulate(Accumulator& accumulator, const Chunk& chunk, bool withSketch) noexcept {
+  HWY_DYNAMIC_DISPATCH(accumulateHere)(accumulator, chunk, withSketch);
+}
+
+Sketch sketchOf(const Accumulator& accumulator) noexcept {
+  Sketch buckets{};
+  for (uint32_t left = accumulator.rotations; left != 0; left &= left - 1) {
+    const auto rotation = static_cast<size_t>(std::countr_zero(left));
+    const double* lanes = accumulator.sketch[rotation];
+    for (size_t b = 0; b < kSketchSize; ++b) buckets[b] += lanes[b ^ rotation];
   }
-  return lanes[0];
+  return buckets;
 }
 
-}  // namespace
-
-void start(Accumulator& accumulator) noexcept {
-  accumulator = {};
-  accumulator.statistics.min = kInfinity;
-  accumulator.statistics.max = -kInfinity;
-}
-
-void accumulate(Accumulator& accumulator, const void* data, DType dtype, int64_t elements,
-                uint64_t firstComponent, bool withSketch) noexcept {
-  Statistics& s = accumulator.statistics;
-  const int64_t components = elements * componentsPerElement(dtype);
-  const bool floating =
-      info(dtype).kind == NumberKind::floating || info(dtype).kind == NumberKind::complex;
-  const double smallestNormal = floating ? std::ldexp(1.0, minimumExponent(dtype)) : 0;
-  std::array<double, kLanes> sum{};
-  std::array<double, kLanes> l1{};
-  std::array<double, kLanes> squares{};
-  double chunk[kLanes][kLanes] = {};
-  BlockHash hash;
-  s.components += static_cast<uint64_t>(components);
-  for (int64_t i = 0; i < components; ++i) {
-    const int64_t inBlock = i % kBlockComponents;
-    if (inBlock == 0) hash = blockHash(firstComponent / kBlockComponents + i / kBlockComponents);
-    const int row = static_cast<int>(inBlock / kLanes);
-    const int lane = static_cast<int>(inBlock % kLanes);
-    const double x = component(data, dtype, i);
-    if (!std::isfinite(x)) {
-      s.nan += std::isnan(x);
-      s.positiveInfinity += x > 0;
-      s.negativeInfinity += x < 0;
-      continue;
-    }
-    s.zero += x == 0;
-    s.negativeZero += x == 0 && std::signbit(x);
-    s.subnormal += x != 0 && std::abs(x) < smallestNormal;
-    s.min = std::fmin(s.min, x + 0.0);
-    s.max = std::fmax(s.max, x + 0.0);
-    sum[lane] += x;
-    l1[lane] += std::abs(x);
-    squares[lane] += x * x;
-    if (withSketch) chunk[hash.rotation(row)][lane] += hash.negative(row, lane) ? -x : x;
-  }
-  s.sum += combine(sum);
-  s.l1 += combine(l1);
-  s.sumSquares += combine(squares);
-  for (int r = 0; r < kLanes; ++r) {
-    for (int l = 0; l < kLanes; ++l) accumulator.sketch[r][l] += chunk[r][l];
-  }
-}
-
-void finish(const Accumulator& accumulator, Fingerprint& result) noexcept {
-  result.statistics = accumulator.statistics;
-  for (size_t b = 0; b < kSketchSize; ++b) {
-    double bucket = 0;
-    for (size_t r = 0; r < kLanes; ++r) bucket += accumulator.sketch[r][b ^ r];
-    result.sketch[b] = bucket;
-  }
-}
+const char* accumulateTarget() noexcept { return HWY_DYNAMIC_DISPATCH(targetHere)(); }
 
 }  // namespace ulpscope
+#endif  // HWY_ONCE

@@ -40,14 +40,12 @@ Fingerprint fingerprint(const StridedView& view, Level level) noexcept {
   Fingerprint result;
   result.level = level;
   Accumulator accumulator;
-  start(accumulator);
   const int64_t bytes = info(view.dtype).bytes;
   int64_t elements = bytes == 0 || view.data == nullptr || view.dim > kMaximumDim ? 0 : 1;
   for (int d = 0; d < view.dim && elements != 0; ++d) {
     elements = view.sizes[d] <= 0 ? 0 : elements * view.sizes[d];
   }
-  const bool isComplex = info(view.dtype).kind == NumberKind::complex;
-  const int64_t factor = isComplex || view.dtype == DType::Bits16 ? 2 : 1;
+  const int64_t factor = componentsPerElement(view.dtype);
   const int64_t perChunk = bytes == 0 ? 1 : kChunkBytes / bytes;
   int64_t index[kMaximumDim] = {};
   alignas(64) char buffer[kChunkBytes];
@@ -73,16 +71,19 @@ Fingerprint fingerprint(const StridedView& view, Level level) noexcept {
     hash = hashBytes(chunk, static_cast<size_t>(count * bytes));
     if (elements > perChunk) tree.add(hash);
     if (level >= Level::statistics) {
-      accumulate(accumulator, chunk, view.dtype, count, static_cast<uint64_t>(first * factor),
+      accumulate(accumulator,
+                 {chunk, view.dtype, count * factor, static_cast<uint64_t>(first * factor),
+                  chunk == buffer ? 0 : kChunkBytes},
                  level == Level::full);
     }
   }
   if (elements > perChunk) hash = tree.finish();
   result.digest = {hash.low, hash.high};
-  if (level >= Level::statistics) finish(accumulator, result);
+  if (level >= Level::statistics) result.statistics = accumulator.statistics;
+  if (level == Level::full) result.sketch = sketchOf(accumulator);
   return result;
 }
 
-const char* instructionSet() { return "scalar"; }
+const char* instructionSet() { return accumulateTarget(); }
 
 }  // namespace ulpscope

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <bit>
 #include <cstdint>
 #include <limits>
@@ -50,6 +51,22 @@ constexpr float widenFloat8E8M0(uint8_t bits) {
   if (bits == 0xff) return std::numeric_limits<float>::quiet_NaN();
   return std::bit_cast<float>(bits == 0 ? 0x00400000U : static_cast<uint32_t>(bits) << 23);
 }
+
+template <class Widen>
+constexpr std::array<float, 256> valueTable(Widen widen) {
+  std::array<float, 256> values{};
+  for (size_t bits = 0; bits < 256; ++bits) values[bits] = widen(static_cast<uint8_t>(bits));
+  return values;
+}
+inline constexpr auto kFloat8E5M2Values =
+    valueTable([](uint8_t bits) { return widenFloat8(bits, kFloat8E5M2); });
+inline constexpr auto kFloat8E4M3FnValues =
+    valueTable([](uint8_t bits) { return widenFloat8(bits, kFloat8E4M3Fn); });
+inline constexpr auto kFloat8E5M2FnuzValues =
+    valueTable([](uint8_t bits) { return widenFloat8(bits, kFloat8E5M2Fnuz); });
+inline constexpr auto kFloat8E4M3FnuzValues =
+    valueTable([](uint8_t bits) { return widenFloat8(bits, kFloat8E4M3Fnuz); });
+inline constexpr auto kFloat8E8M0Values = valueTable(widenFloat8E8M0);
 
 /// Value of an IEEE 754 binary16, as float32.
 constexpr float widenHalf(uint16_t bits) {

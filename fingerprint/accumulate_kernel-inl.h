@@ -1,0 +1,256 @@
+// Statistics and sketch of a block of components, for one instruction set at a time. Every sum is
+// over fixed lanes in a fixed order, so that all of them give the same bits.
+
+// NOLINTNEXTLINE(llvm-header-guard): Highway includes it once for each instruction set.
+#if defined(ULPSCOPE_ACCUMULATE_KERNEL_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef ULPSCOPE_ACCUMULATE_KERNEL_INL_H
+#undef ULPSCOPE_ACCUMULATE_KERNEL_INL_H
+#else
+#define ULPSCOPE_ACCUMULATE_KERNEL_INL_H
+#endif
+
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+
+#include "fingerprint/chunk_state.h"
+#include "fingerprint/component_loaders-inl.h"
+#include "fingerprint/sketch_hash.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace ulpscope::HWY_NAMESPACE {
+
+#if HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
+
+// x with the signs given by the low bits flipped, one bit a lane.
+#if HWY_CAP_GE512
+HWY_INLINE V64 flipSigns(V64 x, uint32_t bits) {
+  const __m512d sign = _mm512_set1_pd(-0.0);
+  return V64{_mm512_mask_xor_pd(x.raw, static_cast<__mmask8>(bits), x.raw, sign)};
+}
+#else
+struct SignTable {
+  static constexpr size_t kLanesHere = HWY_MAX_BYTES / sizeof(double);
+  alignas(64) double signs[1 << kLanesHere][kLanesHere];
+  constexpr SignTable() : signs{} {
+    for (size_t bits = 0; bits < (1 << kLanesHere); ++bits) {
+      for (size_t l = 0; l < kLanesHere; ++l) signs[bits][l] = bits >> l & 1 ? -0.0 : 0.0;
+    }
+  }
+};
+inline constexpr SignTable kSignTable;
+HWY_INLINE V64 flipSigns(V64 x, uint32_t bits) {
+  const D64 d;
+  return hn::Xor(x, hn::Load(d, kSignTable.signs[bits & ((1U << hn::Lanes(d)) - 1)]));
+}
+#endif
+
+struct Sums {
+  V64 sum;
+  V64 negative;
+  V64 squares;
+};
+
+template <typename T>
+HWY_INLINE Sums loadSums(const ChunkState<T>& state, size_t lane) {
+  const D64 d;
+  return {hn::Load(d, &state.sum[lane]), hn::Load(d, &state.negative[lane]),
+          hn::Load(d, &state.squares[lane])};
+}
+
+template <typename T>
+HWY_INLINE void storeSums(const Sums& sums, ChunkState<T>& state, size_t lane) {
+  const D64 d;
+  hn::Store(sums.sum, d, &state.sum[lane]);
+  hn::Store(sums.negative, d, &state.negative[lane]);
+  hn::Store(sums.squares, d, &state.squares[lane]);
+}
+
+template <bool kExactSquares>
+HWY_INLINE void addTo(Sums& sums, V64 x) {
+  sums.sum = hn::Add(sums.sum, x);
+#if HWY_CAP_GE512
+  const __mmask8 negative = _mm512_movepi64_mask(_mm512_castpd_si512(x.raw));
+  sums.negative.raw = _mm512_mask_add_pd(sums.negative.raw, negative, sums.negative.raw, x.raw);
+#else
+  sums.negative = hn::Add(sums.negative, hn::Min(x, hn::Zero(D64())));
+#endif
+  if (kExactSquares) {
+    sums.squares = hn::MulAdd(x, x, sums.squares);
+  } else {
+    sums.squares = hn::Add(sums.squares, hn::Mul(x, x));
+  }
+}
+
+HWY_INLINE void addToSketch(double* HWY_RESTRICT row, V64 x, uint32_t signs) {
+  const D64 d;
+  hn::Store(hn::Add(hn::Load(d, row), flipSigns(x, signs)), d, row);
+}
+
+HWY_INLINE uint32_t signsOfRow(const BlockWords& words, size_t row) {
+  uint16_t signs;
+  std::memcpy(&signs, reinterpret_cast<const char*>(words.data()) + row * 2, 2);
+  return signs;
+}
+
+// Smallest magnitude so far; undefined after a NaN.
+#if HWY_CAP_GE512
+HWY_INLINE V32 minMagnitude(V32 smallest, V32 x) {
+  return V32{_mm512_range_ps(smallest.raw, x.raw, 0b1010)};  // smaller magnitude, without sign
+}
+HWY_INLINE V64 minMagnitude(V64 smallest, V64 x) {
+  return V64{_mm512_range_pd(smallest.raw, x.raw, 0b1010)};
+}
+#else
+template <class V>
+HWY_INLINE V minMagnitude(V smallest, V x) {
+  return hn::Min(smallest, hn::Abs(x));
+}
+#endif
+
+// Sums and sketch of one loaded vector.
+template <class Loader, bool kSketch>
+HWY_INLINE void addVector(V64 x, Sums* sums, double* row, uint32_t signs) {
+  addTo<Loader::kExactSquares>(sums[0], x);
+  if (kSketch) addToSketch(row, x, signs);
+}
+template <class Loader, bool kSketch>
+HWY_INLINE void addVector(V32 x, Sums* sums, double* row, uint32_t signs) {
+  const D64 d;
+  const hn::Half<D32> half;
+  addVector<Loader, kSketch>(hn::PromoteTo(d, hn::LowerHalf(half, x)), sums, row, signs);
+  addVector<Loader, kSketch>(hn::PromoteTo(d, hn::UpperHalf(half, x)), sums + 1,
+                             row + hn::Lanes(d), signs >> hn::Lanes(d));
+}
+
+// Zeros and subnormals among full rows without NaN.
+template <class Loader, typename T>
+HWY_NOINLINE void countSmall(const char* data, size_t rows, T smallestNormal,
+                             ChunkState<T>& state) {
+  const typename Loader::D d;
+  const hn::RebindToUnsigned<decltype(d)> bits;
+  const auto limit = hn::Set(d, smallestNormal);
+  const auto zero = hn::Zero(d);
+  const auto negativeZero = hn::BitCast(bits, hn::Set(d, T{-0.0}));
+  size_t small = 0;
+  size_t zeros = 0;
+  size_t negativeZeros = 0;
+  for (size_t i = 0; i < rows * kLanes; i += hn::Lanes(d)) {
+    const auto x = Loader::load(data + i * Loader::kBytes);
+    small += hn::CountTrue(d, hn::Lt(hn::Abs(x), limit));
+    zeros += hn::CountTrue(d, hn::Eq(x, zero));
+    negativeZeros += hn::CountTrue(bits, hn::Eq(hn::BitCast(bits, x), negativeZero));
+  }
+  state.zero += zeros;
+  state.negativeZero += negativeZeros;
+  state.subnormal += small - zeros;
+}
+
+// Full rows of one block, as if all components were finite. Where one is not, the state (but for
+// the counts) and the sketch become NaN or infinite, and the caller starts over.
+template <class Loader, bool kSketch, typename T>
+HWY_NOINLINE void addFiniteRows(const char* HWY_RESTRICT data, size_t rows, const BlockWords& words,
+                                T smallestNormal, int64_t prefetchDistance, ChunkState<T>& state,
+                                double (*HWY_RESTRICT sketch)[kLanes]) {
+  const typename Loader::D d;
+  const D64 d64;
+  constexpr size_t kVectors = sizeof(double) / sizeof(T);
+  auto smallest = hn::Set(d, std::numeric_limits<T>::infinity());
+  for (size_t lane = 0; lane < kLanes; lane += hn::Lanes(d)) {
+    Sums sums[2];
+    for (size_t v = 0; v < kVectors; ++v) sums[v] = loadSums(state, lane + v * hn::Lanes(d64));
+    auto min = hn::Load(d, &state.min[lane]);
+    auto max = hn::Load(d, &state.max[lane]);
+    const char* at = data + lane * Loader::kBytes;
+    uint64_t rotations = 0;
+    for (size_t row = 0; row < rows; ++row) {
+      if (row % 16 == 0) rotations = words[16 + row / 16];
+      __builtin_prefetch(at + prefetchDistance, 0, 2);
+      const auto x = Loader::load(at);
+      at += kLanes * Loader::kBytes;
+      min = hn::Min(min, x);
+      max = hn::Max(max, x);
+      smallest = minMagnitude(smallest, x);
+      addVector<Loader, kSketch>(x, sums, sketch[rotations & 15] + lane,
+                                 signsOfRow(words, row) >> lane);
+      rotations >>= 4;
+    }
+    hn::Store(min, d, &state.min[lane]);
+    hn::Store(max, d, &state.max[lane]);
+    for (size_t v = 0; v < kVectors; ++v) storeSums(sums[v], state, lane + v * hn::Lanes(d64));
+  }
+  if (!hn::AllFalse(d, hn::Lt(smallest, hn::Set(d, smallestNormal)))) {
+    countSmall<Loader>(data, rows, smallestNormal, state);
+  }
+}
+
+// Any components of one block.
+template <class Loader, typename T>
+HWY_NOINLINE void addAnyRows(const char* HWY_RESTRICT data, size_t firstRow, size_t components,
+                             const BlockWords& words, T smallestNormal, ChunkState<T>& state,
+                             double (*HWY_RESTRICT sketch)[kLanes]) {
+  const typename Loader::D d;
+  const D64 d64;
+  const hn::RebindToUnsigned<decltype(d)> bits;
+  constexpr size_t kVectors = sizeof(double) / sizeof(T);
+  const auto infinity = hn::Set(d, std::numeric_limits<T>::infinity());
+  const auto limit = hn::Set(d, smallestNormal);
+  const auto zero = hn::Zero(d);
+  const auto negativeZero = hn::BitCast(bits, hn::Set(d, T{-0.0}));
+  for (size_t row = firstRow; components != 0; ++row) {
+    const size_t valid = std::min<size_t>(components, kLanes);
+    alignas(64) char padded[kLanes * Loader::kBytes];
+    const char* at = data;
+    if (valid < kLanes) {
+      std::memset(padded, 0, sizeof padded);
+      std::memcpy(padded, data, valid * Loader::kBytes);
+      at = padded;
+    }
+    for (size_t lane = 0; lane < valid; lane += hn::Lanes(d)) {
+      const auto inside = hn::FirstN(d, valid - lane);
+      const auto loaded = Loader::load(at + lane * Loader::kBytes);
+      const auto finite = hn::And(hn::Lt(hn::Abs(loaded), infinity), inside);
+      const size_t finiteCount = hn::CountTrue(d, finite);
+      const size_t count = std::min(valid - lane, hn::Lanes(d));
+      if (finiteCount != count) {
+        const size_t positive = hn::CountTrue(d, hn::And(inside, hn::Eq(loaded, infinity)));
+        const size_t negative =
+            hn::CountTrue(d, hn::And(inside, hn::Eq(loaded, hn::Neg(infinity))));
+        state.positiveInfinity += positive;
+        state.negativeInfinity += negative;
+        state.nan += count - finiteCount - positive - negative;
+      }
+      const auto x = hn::IfThenElseZero(finite, loaded);
+      const auto small = hn::And(finite, hn::Lt(hn::Abs(x), limit));
+      if (!hn::AllFalse(d, small)) {
+        const size_t zeros = hn::CountTrue(d, hn::And(finite, hn::Eq(x, zero)));
+        state.zero += zeros;
+        state.negativeZero +=
+            hn::CountTrue(bits, hn::Eq(hn::BitCast(bits, x), negativeZero));
+        state.subnormal += hn::CountTrue(d, small) - zeros;
+      }
+      const auto min = hn::Min(hn::Load(d, &state.min[lane]), hn::IfThenElse(finite, x, infinity));
+      const auto max =
+          hn::Max(hn::Load(d, &state.max[lane]), hn::IfThenElse(finite, x, hn::Neg(infinity)));
+      hn::Store(min, d, &state.min[lane]);
+      hn::Store(max, d, &state.max[lane]);
+      Sums sums[2];
+      for (size_t v = 0; v < kVectors; ++v) sums[v] = loadSums(state, lane + v * hn::Lanes(d64));
+      addVector<Loader, true>(x, sums, sketch[rowRotation(words, row)] + lane,
+                              signsOfRow(words, row) >> lane);
+      for (size_t v = 0; v < kVectors; ++v) storeSums(sums[v], state, lane + v * hn::Lanes(d64));
+    }
+    data += valid * Loader::kBytes;
+    components -= valid;
+  }
+}
+
+#endif  // not plain
+
+}  // namespace ulpscope::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif
