@@ -1,86 +1,79 @@
 #include "fingerprint/fingerprint.h"
 
-#include <cstring>
+#include <algorithm>
 
 #include "fingerprint/accumulate.h"
 #include "fingerprint/chunk_hash.h"
+#include "fingerprint/float_environment.h"
+#include "fingerprint/strided_reader.h"
 
 namespace ulpscope {
 namespace {
 
-constexpr int kMaximumDim = 64;
+// Hash and, if asked, statistics of a view, one chunk after the other: each is hashed, which brings
+// it into the cache, and then accumulated from there.
+class Pass {
+ public:
+  Pass(const StridedView& view, Level level) noexcept
+      : view_(view), level_(level), reader_(view) {}
 
-void applyBits(char* data, int64_t elements, DType dtype, bool conjugate, bool negative) {
-  const DTypeInfo& type = info(dtype);
-  const bool isComplex = type.kind == NumberKind::complex;
-  const int componentBytes = type.bytes / (isComplex ? 2 : 1);
-  for (int64_t i = 0; i < elements * (isComplex ? 2 : 1); ++i) {
-    char* at = data + i * componentBytes;
-    bool flip = negative;
-    if (conjugate && isComplex && i % 2 == 1) flip = !flip;
-    if (!flip) continue;
-    if (isComplex || type.kind == NumberKind::floating) {
-      if (dtype == DType::Float8_e8m0fnu) continue;
-      const bool noNegativeZero =
-          dtype == DType::Float8_e5m2fnuz || dtype == DType::Float8_e4m3fnuz;
-      if (noNegativeZero && (*at & 0x7f) == 0) continue;
-      at[componentBytes - 1] ^= static_cast<char>(0x80);
-    } else if (type.kind == NumberKind::signedInt || type.kind == NumberKind::unsignedInt) {
-      uint64_t bits = 0;
-      std::memcpy(&bits, at, static_cast<size_t>(componentBytes));
-      bits = 0 - bits;
-      std::memcpy(at, &bits, static_cast<size_t>(componentBytes));
+  void run(Fingerprint& result) noexcept {
+    Hash128 hash;
+    if (reader_.inPlace()) {
+      hash = readChunks(nullptr);
+    } else {
+      hash = readPacked();
     }
+    result.digest = {hash.low, hash.high};
+    if (level_ >= Level::statistics) result.statistics = accumulator_.statistics;
+    if (level_ == Level::full) result.sketch = sketchOf(accumulator_);
   }
-}
+
+ private:
+  // Apart, so that only views that need packing have a chunk on the stack.
+  [[gnu::noinline]] Hash128 readPacked() noexcept {
+    alignas(64) char buffer[kChunkBytes];
+    return readChunks(buffer);
+  }
+
+  Hash128 readChunks(void* buffer) noexcept {
+    if (reader_.elements() == 0) return hashBytes(nullptr, 0);
+    const int64_t perChunk = kChunkBytes / info(view_.dtype).bytes;
+    if (reader_.elements() <= perChunk) return readChunk(0, reader_.elements(), buffer);
+    HashOfHashes tree;
+    for (int64_t first = 0; first < reader_.elements(); first += perChunk) {
+      const int64_t count = std::min(perChunk, reader_.elements() - first);
+      tree.add(readChunk(first, count, buffer));
+    }
+    return tree.finish();
+  }
+
+  Hash128 readChunk(int64_t first, int64_t count, void* buffer) noexcept {
+    const void* data = reader_.next(count, buffer);
+    const Hash128 hash = hashBytes(data, static_cast<size_t>(count * info(view_.dtype).bytes));
+    if (level_ >= Level::statistics) {
+      const int64_t components = componentsPerElement(view_.dtype);
+      const Chunk chunk{data, view_.dtype, count * components,
+                        static_cast<uint64_t>(first * components),
+                        reader_.inPlace() ? kChunkBytes : 0};
+      accumulate(accumulator_, chunk, level_ == Level::full);
+    }
+    return hash;
+  }
+
+  const StridedView& view_;
+  Level level_;
+  StridedReader reader_;
+  Accumulator accumulator_;
+};
 
 }  // namespace
 
 Fingerprint fingerprint(const StridedView& view, Level level) noexcept {
+  const DefaultFloatEnvironment environment;
   Fingerprint result;
   result.level = level;
-  Accumulator accumulator;
-  const int64_t bytes = info(view.dtype).bytes;
-  int64_t elements = bytes == 0 || view.data == nullptr || view.dim > kMaximumDim ? 0 : 1;
-  for (int d = 0; d < view.dim && elements != 0; ++d) {
-    elements = view.sizes[d] <= 0 ? 0 : elements * view.sizes[d];
-  }
-  const int64_t factor = componentsPerElement(view.dtype);
-  const int64_t perChunk = bytes == 0 ? 1 : kChunkBytes / bytes;
-  int64_t index[kMaximumDim] = {};
-  alignas(64) char buffer[kChunkBytes];
-  HashOfHashes tree;
-  Hash128 hash = hashBytes(nullptr, 0);
-  for (int64_t first = 0; first < elements; first += perChunk) {
-    const int64_t count = elements - first < perChunk ? elements - first : perChunk;
-    const char* chunk = static_cast<const char*>(view.data) + first * bytes;
-    if (view.strides != nullptr || view.conjugate || view.negative) {
-      for (int64_t i = 0; i < count; ++i) {
-        int64_t offset = first + i;
-        if (view.strides != nullptr) {
-          offset = 0;
-          for (int d = 0; d < view.dim; ++d) offset += index[d] * view.strides[d];
-          for (int d = view.dim - 1; d >= 0 && ++index[d] == view.sizes[d]; --d) index[d] = 0;
-        }
-        std::memcpy(buffer + i * bytes, static_cast<const char*>(view.data) + offset * bytes,
-                    static_cast<size_t>(bytes));
-      }
-      applyBits(buffer, count, view.dtype, view.conjugate, view.negative);
-      chunk = buffer;
-    }
-    hash = hashBytes(chunk, static_cast<size_t>(count * bytes));
-    if (elements > perChunk) tree.add(hash);
-    if (level >= Level::statistics) {
-      accumulate(accumulator,
-                 {chunk, view.dtype, count * factor, static_cast<uint64_t>(first * factor),
-                  chunk == buffer ? 0 : kChunkBytes},
-                 level == Level::full);
-    }
-  }
-  if (elements > perChunk) hash = tree.finish();
-  result.digest = {hash.low, hash.high};
-  if (level >= Level::statistics) result.statistics = accumulator.statistics;
-  if (level == Level::full) result.sketch = sketchOf(accumulator);
+  Pass(view, level).run(result);
   return result;
 }
 

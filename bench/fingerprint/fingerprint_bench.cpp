@@ -10,6 +10,7 @@
 #include <cstring>
 #include <random>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "fingerprint/fingerprint.h"
@@ -20,15 +21,55 @@ using namespace ulpscope;
 
 constexpr int64_t kLargeBytes = int64_t{256} << 20;
 
-// Finite, with all signs and many magnitudes, in every floating format.
-const std::vector<uint64_t>& largeBuffer() {
-  static const std::vector<uint64_t> buffer = [] {
-    std::vector<uint64_t> words(kLargeBytes / 8);
-    std::mt19937_64 random(1);
-    for (uint64_t& word : words) word = random() & 0xb7ffb7ffb7ffb7ffULL;
-    return words;
+// Normally distributed numbers as they are in trained networks, in the format's own bytes.
+template <typename T>
+std::vector<T> numbers(size_t count) {
+  std::vector<T> values(count);
+  std::mt19937_64 random(1);
+  std::normal_distribution<double> normal;
+  for (size_t i = 0; i < std::min<size_t>(count, 1 << 20); ++i) {
+    const double x = normal(random);
+    if constexpr (std::is_floating_point_v<T>) {
+      values[i] = static_cast<T>(x);
+    } else {
+      values[i] = static_cast<T>(static_cast<int64_t>(x * 30));
+    }
+  }
+  for (size_t i = 1 << 20; i < count; ++i) values[i] = values[i - (1 << 20)];
+  return values;
+}
+
+template <typename T>
+const void* large() {
+  static const std::vector<T> buffer = numbers<T>(kLargeBytes / sizeof(T));
+  return buffer.data();
+}
+
+// The upper halves of float32: bfloat16, and finite numbers when read as float16.
+const void* largeHalves() {
+  static const std::vector<uint16_t> buffer = [] {
+    const auto values = numbers<float>(kLargeBytes / 2);
+    std::vector<uint16_t> halves(values.size());
+    for (size_t i = 0; i < halves.size(); ++i) {
+      uint32_t bits;
+      std::memcpy(&bits, &values[i], sizeof bits);
+      halves[i] = static_cast<uint16_t>(bits >> 16);
+    }
+    return halves;
   }();
-  return buffer;
+  return buffer.data();
+}
+
+const void* largeBuffer(DType dtype) {
+  switch (dtype) {
+    case DType::Float64: return large<double>();
+    case DType::BFloat16:
+    case DType::Float16: return largeHalves();
+    case DType::Int64: return large<int64_t>();
+    case DType::Int32: return large<int32_t>();
+    case DType::Float32: return large<float>();
+    default: return large<int8_t>();
+  }
 }
 
 #if defined(__x86_64__)
@@ -45,14 +86,14 @@ uint64_t sumWords(const uint64_t* words, size_t count) {
 }
 
 void readBandwidth(benchmark::State& state) {
-  const auto& buffer = largeBuffer();
-  for (auto _ : state) benchmark::DoNotOptimize(sumWords(buffer.data(), buffer.size()));
+  const auto* words = static_cast<const uint64_t*>(large<int64_t>());
+  for (auto _ : state) benchmark::DoNotOptimize(sumWords(words, kLargeBytes / 8));
   state.SetBytesProcessed(state.iterations() * kLargeBytes);
 }
 
 void measure(benchmark::State& state, DType dtype, Level level, int64_t bytes) {
   const std::array<int64_t, 1> sizes{bytes / info(dtype).bytes};
-  StridedView view{largeBuffer().data(), dtype};
+  StridedView view{largeBuffer(dtype), dtype};
   view.dim = 1;
   view.sizes = sizes.data();
   for (auto _ : state) benchmark::DoNotOptimize(fingerprint(view, level));
@@ -62,7 +103,7 @@ void measure(benchmark::State& state, DType dtype, Level level, int64_t bytes) {
 
 void measureStrided(benchmark::State& state, std::vector<int64_t> sizes,
                     std::vector<int64_t> strides, DType dtype) {
-  StridedView view{largeBuffer().data(), dtype};
+  StridedView view{largeBuffer(dtype), dtype};
   view.dim = static_cast<int32_t>(sizes.size());
   view.sizes = sizes.data();
   view.strides = strides.data();
