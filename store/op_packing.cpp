@@ -84,6 +84,13 @@ Id narrow(uint64_t value) {
   return {static_cast<decltype(Id::value)>(value)};
 }
 
+/// Readers switch over enums and index by them: none that this version does not know gets through.
+template <class Enum>
+Enum checked(Enum value, Enum last) {
+  if (value > last) throw Malformed{"unknown kind"};
+  return value;
+}
+
 template <class Consume>
 void unpackOpColumns(const OpChunk& chunk, std::span<const std::byte> block, Consume&& consume) {
   if (chunk.count < 0 || chunk.count > kMostOpsOfChunk) throw Malformed{"a count is impossible"};
@@ -94,8 +101,8 @@ void unpackOpColumns(const OpChunk& chunk, std::span<const std::byte> block, Con
   for (int64_t i = 0; i < chunk.count; ++i) {
     Op op;
     const uint8_t bits = in.u8(kBits);
-    op.kind = static_cast<OpKind>(bits & 15);
-    op.phase = static_cast<Phase>(bits >> 4 & 7);
+    op.kind = checked(static_cast<OpKind>(bits & 15), OpKind::collective);
+    op.phase = checked(static_cast<Phase>(bits >> 4 & 7), Phase::optimizer);
     op.raised = (bits & 0x80) != 0;
     op.id.value = wrappingAdd(wrappingAdd(previous, 1), in.signedVarint(kId));
     previous = op.id.value;
@@ -199,7 +206,7 @@ void unpackOps(const OpChunk& chunk, std::span<const std::byte> ops,
       const uint8_t role = in.u8(kRole);
       operand.role = static_cast<Role>(role & 3);
       operand.closure = static_cast<Closure>(role >> 2 & 3);
-      operand.skip = static_cast<SkipReason>(role >> 4);
+      operand.skip = checked(static_cast<SkipReason>(role >> 4), SkipReason::trusted);
       operand.flags = in.u8(kFlags);
       operand.arg = static_cast<int16_t>(in.signedVarint(kArg));
       operand.item = static_cast<int16_t>(wrappingSubtract(in.signedVarint(kItem), 1));
@@ -241,7 +248,7 @@ std::vector<RawRegion> unpackRegions(int64_t count, std::span<const std::byte> p
   RawRegion previous;
   for (int64_t i = 0; i < count; ++i) {
     RawRegion region;
-    region.kind = static_cast<RegionKind>(in.u8(kRegionKind));
+    region.kind = checked(static_cast<RegionKind>(in.u8(kRegionKind)), RegionKind::higherOrder);
     region.id.value = wrappingAdd(previous.id.value, in.signedVarint(kRegionId));
     region.parent.value = fromOptional(in.varint(kRegionParent), 0, region.id.value);
     region.thread = static_cast<uint32_t>(in.varint(kRegionThread));

@@ -73,10 +73,13 @@ void harden(sqlite::Database& database) {
   database.execute("PRAGMA cell_size_check=ON");
 }
 
-/// No log: nothing can change the file any more. "immutable" also keeps SQLite from making a log
-/// where a reader kept the writer from leaving WAL mode.
+/// No log: nothing changes the file any more. "immutable" also keeps SQLite from making a log where a
+/// reader kept the writer from leaving WAL mode, and from rolling back a journal that a writer killed
+/// while leaving it left behind (the file is the same but for the mode).
 sqlite::Database openFinished(const std::string& path) {
-  const std::string absolute = std::filesystem::absolute(path).string();
+  std::error_code failed;
+  std::string absolute = std::filesystem::absolute(path, failed).string();
+  if (failed) absolute = path;
   auto database =
       sqlite::Database::fromUri("file:" + escapeForUri(absolute) + "?immutable=1", path, kFlags);
   harden(database);
@@ -113,7 +116,7 @@ void checkTables(sqlite::Database& database) {
 
 OpenTrace::OpenTrace(const std::string& path) {
   checkFile(path);
-  if (sizeOf(path + "-wal") <= 0 && sizeOf(path + "-journal") <= 0) {
+  if (sizeOf(path + "-wal") <= 0) {
     database = openFinished(path);
   } else if (sizeOf(path + "-shm") < 0) {
     database = openWithoutLocks(path);  // a writer that lives has that file

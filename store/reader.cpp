@@ -41,6 +41,10 @@ struct DecodedFingerprints {
   std::vector<Fingerprint> fingerprints;
 };
 
+// Equal ops compress well, but not beyond this (the tables alone take 60 KiB).
+constexpr int64_t kMostOpsOfByte = 16;
+constexpr int64_t kMostOperandsOfByte = 64;
+
 // Decoded chunks that are kept: consecutive ops refer to few of them.
 constexpr size_t kKeptChunks = 32;
 
@@ -54,6 +58,7 @@ struct Reader::Impl {
   auto guarded(Body&& body) -> decltype(body());
 
   void refreshChunks();
+  void checkCounts();
   template <class Record, class Unpack>
   const Record& lookUp(InternTable<Record>& table, uint64_t id, const char* sql, Unpack&& unpack);
   const std::string& string(StringId id);
@@ -64,7 +69,7 @@ struct Reader::Impl {
   void readChunk(const OpChunk& chunk, OpTable& out);
   void reserve(OpTable& table) const;
   Coverage count();
-  const ModuleIndex& modules();
+  const ModuleIndex& modules(OpId upTo);
   void loadDigests();
   const Fingerprint* fingerprint(FingerprintId id);
 
@@ -82,6 +87,7 @@ struct Reader::Impl {
   std::vector<OpChunk> chunks;  ///< in order of first op
   int64_t lastChunkRow = 0;
   int64_t opCount = 0;
+  int64_t operandCount = 0;
   OpId lastOp;
 
   std::optional<std::vector<KeyValue>> environment;
@@ -98,9 +104,10 @@ struct Reader::Impl {
   int64_t lastRegionRow = 0;
 
   std::optional<ModuleIndex> moduleIndex;
-  int64_t moduleIndexOps = -1;
+  OpId moduleIndexEnd;
 
   std::vector<Digest> digests;
+  bool digestsLoaded = false;
   std::vector<FingerprintChunk> fingerprintChunks;
   std::deque<DecodedFingerprints> decoded;
 };
@@ -120,8 +127,7 @@ auto Reader::Impl::guarded(Body&& body) -> decltype(body()) {
 }
 
 Reader::Impl::Impl(const std::string& path)
-    : path(path), trace(path), database(trace.database) {
-  formatVersion = trace.formatVersion;
+    : path(path), trace(path), database(trace.database), formatVersion(trace.formatVersion) {
   sqlite::Statement header(database, "SELECT value FROM header WHERE key = ?");
   header.bind(1, "fingerprint_version");
   if (header.step()) fingerprintVersion = std::atoi(std::string(header.text(0)).c_str());
@@ -153,12 +159,23 @@ void Reader::Impl::refreshChunks() {
     }
     lastChunkRow = chunk.row;
     opCount += chunk.count;
+    operandCount += chunk.operandCount;
     lastOp = std::max(lastOp, chunk.last);
     chunks.push_back(chunk);
   }
   if (chunks.size() == before) return;
+  checkCounts();
   std::stable_sort(chunks.begin(), chunks.end(),
                    [](const OpChunk& a, const OpChunk& b) { return a.first < b.first; });
+}
+
+/// Counts that the file can't hold would make a small file take all memory.
+void Reader::Impl::checkCounts() {
+  const int64_t bytes =
+      database.integer("PRAGMA page_count") * database.integer("PRAGMA page_size");
+  if (opCount > bytes * kMostOpsOfByte || operandCount > bytes * kMostOperandsOfByte) {
+    throw Malformed{"a count is impossible"};
+  }
 }
 
 template <class Record, class Unpack>
@@ -167,7 +184,6 @@ const Record& Reader::Impl::lookUp(InternTable<Record>& table, uint64_t id, cons
   static const Record none{};
   if (id == 0) return none;
   if (id > table.records.size() && (!table.loaded || trace.live)) {
-    table.loaded = true;
     sqlite::Statement rows(database, sql);
     rows.bind(1, static_cast<int64_t>(table.records.size()));
     while (rows.step()) {
@@ -176,6 +192,7 @@ const Record& Reader::Impl::lookUp(InternTable<Record>& table, uint64_t id, cons
       }
       table.records.push_back(unpack(rows));
     }
+    table.loaded = true;
   }
   return id <= table.records.size() ? table.records[id - 1] : none;
 }
@@ -191,14 +208,21 @@ void Reader::Impl::loadRegions() {
       database, "SELECT chunk, count, packed FROM region WHERE chunk > ? ORDER BY chunk");
   rows.bind(1, lastRegionRow);
   std::vector<Region> added;
+  int64_t last = lastRegionRow;
+  const int64_t bytes =
+      database.integer("PRAGMA page_count") * database.integer("PRAGMA page_size");
   while (rows.step()) {
-    lastRegionRow = rows.integer(0);
+    last = rows.integer(0);
+    if (static_cast<int64_t>(added.size()) > bytes * kMostOpsOfByte) {
+      throw Malformed{"a count is impossible"};
+    }
     const auto packed = opsDecompressor.decompress(rows.blob(2));
     for (const RawRegion& raw : unpackRegions(rows.integer(1), packed)) {
       added.push_back({raw.id, raw.parent, raw.kind, raw.thread, raw.step, raw.begin, raw.sequence,
                        string(raw.name), string(raw.detail)});
     }
   }
+  lastRegionRow = last;
   if (!regions.empty() && added.empty()) return;
   auto all = std::make_unique<std::vector<Region>>();
   if (!regions.empty()) *all = *regions.back();
@@ -219,10 +243,8 @@ void Reader::Impl::readChunk(const OpChunk& chunk, OpTable& out) {
 }
 
 void Reader::Impl::reserve(OpTable& table) const {
-  int64_t operands = 0;
-  for (const OpChunk& chunk : chunks) operands += chunk.operandCount;
   table.ops.reserve(static_cast<size_t>(opCount));
-  table.operands.reserve(static_cast<size_t>(operands));
+  table.operands.reserve(static_cast<size_t>(operandCount));
 }
 
 Coverage Reader::Impl::count() {
@@ -241,12 +263,12 @@ Coverage Reader::Impl::count() {
   return counter.result();
 }
 
-const ModuleIndex& Reader::Impl::modules() {
+const ModuleIndex& Reader::Impl::modules(OpId upTo) {
+  if (moduleIndex && (upTo <= moduleIndexEnd || !trace.live)) return *moduleIndex;
+  moduleIndex.reset();
   refreshChunks();
-  if (moduleIndex && moduleIndexOps == opCount) return *moduleIndex;
   loadRegions();
-  moduleIndex.emplace(*regions.back());
-  moduleIndexOps = opCount;
+  ModuleIndex index(*regions.back());
   std::vector<Op> ops;
   for (const OpChunk& chunk : chunks) {
     ops.clear();
@@ -254,9 +276,10 @@ const ModuleIndex& Reader::Impl::modules() {
     if (!readOp.step()) throw Malformed{"rows are missing"};
     unpackOpsOnly(chunk, opsDecompressor.decompress(readOp.blob(0)), ops);
     readOp.reset();
-    for (const Op& op : ops) moduleIndex->addForward(op);
+    for (const Op& op : ops) index.addForward(op);
   }
-  return *moduleIndex;
+  moduleIndexEnd = lastOp;
+  return moduleIndex.emplace(std::move(index));
 }
 
 void Reader::Impl::loadDigests() {
@@ -276,6 +299,7 @@ void Reader::Impl::loadDigests() {
     std::memcpy(digests.data() + first - 1, packed.data(), packed.size());
     fingerprintChunks.push_back({first, count});
   }
+  digestsLoaded = true;
 }
 
 const Fingerprint* Reader::Impl::fingerprint(FingerprintId id) {
@@ -288,7 +312,7 @@ const Fingerprint* Reader::Impl::fingerprint(FingerprintId id) {
       return &chunk.fingerprints[static_cast<size_t>(id.value - chunk.first)];
     }
   }
-  if (id.value > static_cast<int64_t>(digests.size()) && (digests.empty() || trace.live)) {
+  if (id.value > static_cast<int64_t>(digests.size()) && (!digestsLoaded || trace.live)) {
     loadDigests();
   }
   if (id.value > static_cast<int64_t>(digests.size())) return nullptr;
@@ -543,7 +567,7 @@ Digest Reader::digest(FingerprintId id) const {
     auto& digests = impl_->digests;
     if (id.value <= 0) return Digest{};
     if (id.value > static_cast<int64_t>(digests.size()) &&
-        (digests.empty() || impl_->trace.live)) {
+        (!impl_->digestsLoaded || impl_->trace.live)) {
       impl_->loadDigests();
     }
     if (id.value > static_cast<int64_t>(digests.size())) return Digest{};
@@ -560,7 +584,7 @@ Fingerprint Reader::fingerprint(FingerprintId id) const {
 
 std::pair<std::string, std::string> Reader::module(const Op& op) const {
   return impl_->guarded([&]() -> std::pair<std::string, std::string> {
-    const ModuleIndex& modules = impl_->modules();
+    const ModuleIndex& modules = impl_->modules(op.id);
     RegionId id = modules.moduleOf(op.region);
     if (!id && op.phase == Phase::backward) id = modules.moduleOfForward(op);
     if (!id) return {};

@@ -18,7 +18,8 @@ struct Key128 {
 /// is forgotten. A value that was forgotten gets a second id, which the format allows.
 class RecentMap {
  public:
-  /// Remembers at least the last `generation` values, at most twice as many.
+  /// Remembers at least the last `generation` values that were found or inserted, at most twice as
+  /// many.
   explicit RecentMap(size_t generation) : generation_(generation) {}
 
   /// 0 where it is not known.

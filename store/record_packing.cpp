@@ -1,5 +1,6 @@
 #include "store/record_packing.h"
 
+#include <algorithm>
 #include <array>
 
 namespace ulpscope {
@@ -147,7 +148,7 @@ TensorType unpackType(std::span<const std::byte> packed) {
   ByteReader in(packed);
   TensorType type;
   type.dtype = static_cast<DType>(in.u8());
-  type.layout = static_cast<Layout>(in.u8());
+  type.layout = static_cast<Layout>(std::min(in.u8(), static_cast<uint8_t>(Layout::other)));
   type.device = in.text();
   for (auto* numbers : {&type.sizes, &type.strides}) {
     numbers->resize(in.count(1));

@@ -70,6 +70,7 @@ TraceFile::TraceFile(const std::string& path, bool overwrite) {
     sqlite3_busy_timeout(database_.handle(), 2000);
     // Survives the death of the process, not that of the machine: no waiting for the disk.
     database_.execute("PRAGMA synchronous=OFF");
+    database_.execute("PRAGMA journal_mode=MEMORY");  // no log of the tables' creation to be left over
     database_.execute("BEGIN");
     database_.execute(("PRAGMA application_id=" + std::to_string(kApplicationId)).c_str());
     database_.execute(("PRAGMA user_version=" + std::to_string(kFormatVersion)).c_str());

@@ -30,6 +30,7 @@ constexpr size_t kWakeBytes = size_t{1} << 20;
 constexpr size_t kTransactionBytes = size_t{8} << 20;
 // Emptied buffers are handed out again, so that threads need not allocate anew.
 constexpr size_t kSpareBuffers = 16;
+constexpr size_t kLargestSpare = size_t{2} << 20;
 
 struct KeyHash {
   size_t operator()(const Key128& key) const { return static_cast<size_t>(key.low); }
@@ -248,7 +249,7 @@ void Writer::Impl::writeQueue() {
     const std::lock_guard lock(mutex);
     queuedBytes -= bytes;
     for (EventBuffer& buffer : batch) {
-      if (spare.size() == kSpareBuffers || buffer.size() > kTransactionBytes) break;
+      if (spare.size() == kSpareBuffers || buffer.size() > kLargestSpare) continue;
       buffer.clear();
       spare.push_back(std::move(buffer));
     }
@@ -264,7 +265,7 @@ void Writer::Impl::close() {
       file->markComplete(encoder->coverage());
       file->commit();
     }
-  } catch (const TraceError& error) {
+  } catch (const std::exception& error) {
     file->rollBack();
     fail(error.what());
   }
@@ -298,7 +299,11 @@ void Writer::Impl::run() {
         const std::lock_guard lock(mutex);
         tick = collect;
       }
-      if (tick && !last && !failed) tick();
+      try {
+        if (tick && !last && !failed) tick();
+      } catch (...) {
+        // The collector's own affair; what it did submit is written.
+      }
       deadline = Clock::now() + interval;
     }
     if (!failed) {
