@@ -174,14 +174,15 @@ struct SourceOp {
   friend bool operator==(const SourceOp&, const SourceOp&) = default;
 };
 
-/// Which source op's value a kernel's parameter holds.
+/// Which source op's value a kernel's parameter holds after the call. Several ties of one parameter
+/// name ops with the same elements (a view, a clone), best first: the first with a partner counts.
 struct OutputTie {
   int16_t arg = 0;      ///< kernel parameter
   int32_t source = -1;  ///< index in Provenance::sources; -1: no value of the program (scratch)
   float confidence = 0;
   std::string how;      ///< "only candidate", "shape", "value", ...
-  int16_t output = 0;   ///< which value of the source op: index of the schema's return, or the number
-                        ///< of returns + k for the k-th argument that it writes
+  int16_t output = 0;   ///< which value of the source op: position among the tensors that it returns,
+                        ///< lists flattened; a return that is a written argument counts as well
   bool reshaped = false;  ///< the same elements in the same order, under another shape
   friend bool operator==(const OutputTie&, const OutputTie&) = default;
 };
