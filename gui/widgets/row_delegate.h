@@ -1,0 +1,39 @@
+#pragma once
+
+#include <QStyledItemDelegate>
+
+#include "gui/models/rows_model.h"
+#include "gui/widgets/theme.h"
+
+namespace ulpscope::gui {
+
+/// Draws the cells of RowsModel. A heading runs across all columns: each of its cells draws the whole
+/// heading, clipped to the cell.
+class RowDelegate : public QStyledItemDelegate {
+  Q_OBJECT
+
+ public:
+  explicit RowDelegate(QObject* parent = nullptr);
+
+  void paint(QPainter* painter, const QStyleOptionViewItem& option,
+             const QModelIndex& index) const override;
+  QSize sizeHint(const QStyleOptionViewItem& option, const QModelIndex& index) const override;
+
+  static int rowHeight(const QFont& font);
+  static int indent(const QFont& font, int depth);
+  /// The pair whose ops are marked for re-pairing; kNoPair none.
+  void setMarked(uint32_t pair) { marked_ = pair; }
+  void setBookmarks(std::vector<uint32_t> pairs) { bookmarks_ = std::move(pairs); }
+
+ private:
+  struct Context;
+  void paintHeading(const Context& at) const;
+  void paintOp(const Context& at, SideName which) const;
+  void paintLink(const Context& at) const;
+  void paintError(const Context& at) const;
+
+  uint32_t marked_ = kNoPair;
+  std::vector<uint32_t> bookmarks_;  ///< sorted
+};
+
+}  // namespace ulpscope::gui
