@@ -6,6 +6,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include <cfenv>
 #include <chrono>
 #include <condition_variable>
 #include <deque>
@@ -276,6 +277,8 @@ void Writer::Impl::close() {
 
 void Writer::Impl::run() {
   pthread_setname_np(pthread_self(), "ulpscope-writer");
+  // Inherited from the program, which may flush subnormals to zero: fingerprints would lose bits.
+  std::fesetenv(FE_DFL_ENV);
   {
     const std::lock_guard lock(mutex);
     writerThread = std::this_thread::get_id();
