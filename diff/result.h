@@ -124,6 +124,8 @@ struct Origin {
   std::string explanation;  ///< one sentence
 };
 
+struct DiffContext;  // diff/context.h
+
 struct DiffResult {
   Side a;
   Side b;
@@ -139,6 +141,7 @@ struct DiffResult {
   Counts counts;
   bool budgetExceeded = false;  ///< some stretch was aligned coarsely
   std::vector<std::string> notes;  ///< what the reader should know, a sentence each
+  std::shared_ptr<const DiffContext> context;  ///< the engine's own, for describe()
 
   std::span<const uint32_t> opsA(const Pair& p) const { return {membersA.data() + p.firstA, p.countA}; }
   std::span<const uint32_t> opsB(const Pair& p) const { return {membersB.data() + p.firstB, p.countB}; }

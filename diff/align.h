@@ -1,0 +1,30 @@
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "diff/sequence.h"
+
+namespace ulpscope {
+
+/// Units that the user's mapping file has settled already (true: leave out of the alignment).
+struct Settled {
+  std::vector<bool> a;
+  std::vector<bool> b;
+};
+
+/// Aligns two runs from the top down: equal steps as a whole by their digest, other steps with the
+/// step of the same number, inside a step each thread with its counterpart, and then unit by unit
+/// (sequence.h). `progress` is called with a share from 0 to 1.
+void alignRuns(const SideIndex& sideA, const std::vector<Unit>& a, const SideIndex& sideB,
+               const std::vector<Unit>& b, const Settled& settled, Alignment& alignment,
+               Budget& budget, const std::function<void(double)>& progress);
+
+/// Finds partners for units that lost their place (reordered, moved to another step or thread): an
+/// op whose inputs' producers are partners of the other op's inputs' producers, and of the same key.
+void alignByProducers(const SideIndex& sideA, const std::vector<Unit>& a,
+                      const std::vector<int32_t>& producersA, const SideIndex& sideB,
+                      const std::vector<Unit>& b, const std::vector<int32_t>& producersB,
+                      const Settled& settled, Alignment& alignment);
+
+}  // namespace ulpscope

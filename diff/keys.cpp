@@ -1,0 +1,189 @@
+#include "diff/keys.h"
+
+#include <algorithm>
+#include <string>
+#include <unordered_map>
+
+#include "diff/dataflow.h"
+
+namespace ulpscope {
+namespace {
+
+uint32_t fold(uint64_t hash) { return hash == 0 ? 0 : uint32_t(hash ^ (hash >> 32)) | 1u; }
+
+void setKeys(Unit& unit, bool mixed, uint64_t exact, uint64_t types, uint64_t scalars,
+             const Place& place, uint64_t line) {
+  const uint64_t name = unit.name;
+  if (mixed) {
+    unit.keys[0] = mix(mix(mix(mix(name, place.path), line), uint64_t(unit.phase)), 1);
+    unit.keys[1] = mix(mix(name, place.leaf), uint64_t(unit.phase));
+    unit.keys[2] = mix(name, 3);
+    return;
+  }
+  const uint64_t what = mix(exact, types);
+  unit.keys[0] = mix(mix(mix(mix(what, scalars), place.path), line), uint64_t(unit.phase));
+  unit.keys[1] = mix(mix(what, place.leaf), uint64_t(unit.phase));
+  unit.keys[2] = mix(name, types);
+}
+
+Unit unitOf(const SideIndex& side, size_t i, bool mixed) {
+  const Op& op = side.ops()[i];
+  Unit unit;
+  unit.op = uint32_t(i);
+  uint64_t types = 0;
+  for (const Operand& operand : side.operandsOf(op)) {
+    // What an op writes follows from what it reads; for the strict keys both count.
+    types = mix(types, mix(uint64_t(isWritten(operand.role)), side.type(operand.type)));
+  }
+  const Place place = side.place(i);
+  const uint64_t line = side.line(i);
+  unit.name = fold(side.name(op));
+  unit.variant = fold(side.variant(op));
+  unit.types = fold(types) | 1u;
+  unit.scalars = fold(side.scalars(op)) | 1u;
+  unit.path = fold(place.path);
+  unit.leaf = fold(place.leaf);
+  unit.line = fold(line);
+  unit.phase = op.phase;
+  unit.movesData = side.facts(op).movesData;
+  setKeys(unit, mixed, side.variant(op), types, side.scalars(op), place, line);
+  return unit;
+}
+
+Unit unitOf(const SideIndex& side, size_t kernel, int32_t source, const SourceOp& from) {
+  Unit unit;
+  unit.op = uint32_t(kernel);
+  unit.source = source;
+  const Place place = side.place(from);
+  const uint64_t line = lineOf(from.stack);
+  unit.name = fold(side.name(from));
+  unit.path = fold(place.path);
+  unit.leaf = fold(place.leaf);
+  unit.line = fold(line);
+  unit.phase = from.backward ? Phase::backward : side.ops()[kernel].phase;
+  setKeys(unit, true, 0, 0, 0, place, line);
+  return unit;
+}
+
+/// The units of one compiled region in the original program's order.
+class RegionUnits {
+ public:
+  explicit RegionUnits(const SideIndex& side) : side_(side) {}
+
+  void add(size_t i) {
+    const Op& op = side_.ops()[i];
+    const Provenance& from = side_.reader().provenance(op.provenance);
+    if (op.kind != OpKind::kernel) {
+      Entry entry{unitOf(side_, i, true), last_, sequence_++, false};
+      if (!from.sources.empty()) {
+        // An extern kernel stands for one original op: place it where the program had it, under
+        // that op's module and line, which the region's own op does not carry.
+        const SourceOp& source = from.sources.front();
+        const Unit named = unitOf(side_, i, -1, source);
+        entry.order = source.order;
+        if (named.name == entry.unit.name) {
+          entry.unit.path = named.path;
+          entry.unit.leaf = named.leaf;
+          entry.unit.line = named.line;
+          entry.unit.phase = named.phase;
+          std::copy(std::begin(named.keys), std::end(named.keys), std::begin(entry.unit.keys));
+        }
+        last_ = source.order;
+      }
+      entries_.push_back(entry);
+      return;
+    }
+    if (from.sources.empty()) {  // nothing is known of it: it aligns as itself
+      entries_.push_back({unitOf(side_, i, true), last_, sequence_++, false});
+      return;
+    }
+    int32_t most = last_;
+    for (size_t s = 0; s < from.sources.size(); ++s) {
+      const SourceOp& source = from.sources[s];
+      const bool tied = std::any_of(from.ties.begin(), from.ties.end(), [&](const OutputTie& tie) {
+        return tie.source == int32_t(s);
+      });
+      // A node that is computed again in several kernels belongs to the one that writes its value.
+      const auto [found, fresh] = nodes_.try_emplace(source.node, entries_.size());
+      const Unit unit = unitOf(side_, i, int32_t(s), source);
+      if (fresh || source.node.empty()) {
+        entries_.push_back({unit, source.order, sequence_++, tied});
+      } else if (tied && !entries_[found->second].tied) {
+        entries_[found->second].unit = unit;
+        entries_[found->second].tied = true;
+      }
+      most = std::max(most, source.order);
+    }
+    last_ = most;
+  }
+
+  void moveTo(std::vector<Unit>& out) {
+    std::stable_sort(entries_.begin(), entries_.end(), [](const Entry& x, const Entry& y) {
+      return x.order != y.order ? x.order < y.order : x.sequence < y.sequence;
+    });
+    const Entry* before = nullptr;
+    for (const Entry& entry : entries_) {
+      // An op that was decomposed into several nodes of one kernel is one op of the program.
+      const bool same = before != nullptr && before->order == entry.order &&
+                        before->unit.op == entry.unit.op && entry.unit.source >= 0 &&
+                        before->unit.keys[0] == entry.unit.keys[0];
+      if (!same) out.push_back(entry.unit);
+      before = &entry;
+    }
+    entries_.clear();
+    nodes_.clear();
+    last_ = -1;
+    sequence_ = 0;
+  }
+
+ private:
+  struct Entry {
+    Unit unit;
+    int32_t order = 0;
+    int32_t sequence = 0;
+    bool tied = false;
+  };
+  const SideIndex& side_;
+  std::vector<Entry> entries_;
+  std::unordered_map<std::string, size_t> nodes_;
+  int32_t last_ = -1;
+  int32_t sequence_ = 0;
+};
+
+}  // namespace
+
+bool isUnit(const Op& op, KernelUnits kernels) {
+  if (op.kind == OpKind::compiled) return kernels == KernelUnits::whole;
+  return true;
+}
+
+std::vector<Unit> makeUnits(const SideIndex& side, KernelUnits kernels, bool mixed) {
+  std::vector<Unit> units;
+  units.reserve(side.size());
+  RegionUnits inside(side);
+  int32_t region = -1;
+  for (size_t i = 0; i < side.size(); ++i) {
+    const Op& op = side.ops()[i];
+    if (kernels == KernelUnits::sources) {
+      const int32_t own = op.parent || op.kind == OpKind::compiled ? side.compiledRegion(i) : -1;
+      if (own != region) {
+        inside.moveTo(units);
+        region = own;
+      }
+      if (region >= 0) {
+        if (isUnit(op, kernels)) inside.add(i);
+        continue;
+      }
+      if (op.kind == OpKind::kernel) {  // a kernel outside any region that was seen
+        inside.add(i);
+        inside.moveTo(units);
+        continue;
+      }
+    }
+    if (isUnit(op, kernels)) units.push_back(unitOf(side, i, mixed));
+  }
+  inside.moveTo(units);
+  return units;
+}
+
+}  // namespace ulpscope
