@@ -246,7 +246,7 @@ std::unique_ptr<at::ObserverContext> onStart(const at::RecordFunction& function)
   const Busy busy(*thread);
   const size_t depth = thread->depth;
   try {
-    if (const SchemaInfo* info = schemaInfo(function)) {
+    if (const SchemaInfo* info = schemaInfo(*thread, function)) {
       startOp(*session, *thread, function, *info);
     }
   } catch (const std::exception& error) {

@@ -119,16 +119,15 @@ struct CacheLine {
   const SchemaInfo* info = nullptr;
 };
 
-struct Cache {
+}  // namespace
+
+struct SchemaCache {
   static constexpr size_t kLines = 1024;
   uint64_t epoch = 0;
   std::array<CacheLine, kLines> lines;
 };
 
-Cache& cache() {
-  static thread_local Cache instance;
-  return instance;
-}
+namespace {
 
 const SchemaInfo* lookUp(const at::RecordFunction& function, uint64_t epoch) {
   const std::optional<c10::OperatorName> name = function.operator_name();
@@ -168,12 +167,13 @@ bool SchemaInfo::wanted(Session& session) const {
   return fresh;
 }
 
-const SchemaInfo* schemaInfo(const at::RecordFunction& function) {
+const SchemaInfo* schemaInfo(ThreadState& thread, const at::RecordFunction& function) {
   // A schema's strings stay where they are while it is registered; a record that is no dispatcher
   // call has a name elsewhere in memory.
   const char* name = function.name();
   const char* overload = function.overload_name();
-  Cache& mine = cache();
+  if (thread.schemas == nullptr) thread.schemas = std::make_shared<SchemaCache>();
+  SchemaCache& mine = *thread.schemas;
   const uint64_t epoch = deregistered.load(std::memory_order_acquire);
   if (mine.epoch != epoch) {
     mine.lines.fill({});

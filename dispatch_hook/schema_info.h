@@ -46,6 +46,6 @@ struct SchemaInfo {
 };
 
 /// Null for a record that is not a dispatcher call. Cached per thread by the schema's address.
-const SchemaInfo* schemaInfo(const at::RecordFunction& function);
+const SchemaInfo* schemaInfo(ThreadState& thread, const at::RecordFunction& function);
 
 }  // namespace ulpscope

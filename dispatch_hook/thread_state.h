@@ -15,6 +15,7 @@ namespace ulpscope {
 
 class Session;
 struct OpFrame;
+struct SchemaCache;
 
 /// A region that the thread is in. The slot (and its strings' memory) is reused.
 struct OpenRegion {
@@ -52,6 +53,7 @@ struct ThreadState {
   int forwardRegions = 0;  ///< modules and compiled regions
   std::vector<OpenRegion> regions;
 
+  std::shared_ptr<SchemaCache> schemas;
   std::unordered_map<std::string, StringId> strings;  ///< interned in `session`
   std::unordered_map<uint64_t, uint32_t> threads;     ///< torch's thread id -> small number
 
