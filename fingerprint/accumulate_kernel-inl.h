@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <type_traits>
 
 #include "fingerprint/chunk_state.h"
 #include "fingerprint/component_loaders-inl.h"
@@ -25,28 +26,29 @@ namespace ulpscope::HWY_NAMESPACE {
 
 #if HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
 
-// x with the signs given by the low bits flipped, one bit a lane.
+// Vectors of 1 and -1: a bit set means minus. Multiplying by them is exact, so that a fused
+// multiply-add is one instruction instead of flipping signs and adding, with the same result.
 #if HWY_CAP_GE512
-HWY_INLINE V64 flipSigns(V64 x, uint32_t bits) {
-  const __m512d sign = _mm512_set1_pd(-0.0);
-  return V64{_mm512_mask_xor_pd(x.raw, static_cast<__mmask8>(bits), x.raw, sign)};
-}
+inline constexpr size_t kSignLanes = 8;
+#elif HWY_CAP_GE256
+inline constexpr size_t kSignLanes = 4;
 #else
+inline constexpr size_t kSignLanes = 2;
+#endif
 struct SignTable {
-  static constexpr size_t kLanesHere = HWY_MAX_BYTES / sizeof(double);
-  alignas(64) double signs[1 << kLanesHere][kLanesHere];
+  alignas(64) double signs[1 << kSignLanes][kSignLanes];
   constexpr SignTable() : signs{} {
-    for (size_t bits = 0; bits < (1 << kLanesHere); ++bits) {
-      for (size_t l = 0; l < kLanesHere; ++l) signs[bits][l] = bits >> l & 1 ? -0.0 : 0.0;
+    for (size_t bits = 0; bits < (1 << kSignLanes); ++bits) {
+      for (size_t l = 0; l < kSignLanes; ++l) signs[bits][l] = bits >> l & 1 ? -1 : 1;
     }
   }
 };
 inline constexpr SignTable kSignTable;
-HWY_INLINE V64 flipSigns(V64 x, uint32_t bits) {
-  const D64 d;
-  return hn::Xor(x, hn::Load(d, kSignTable.signs[bits & ((1U << hn::Lanes(d)) - 1)]));
+
+// Signs from the low bits.
+HWY_INLINE V64 signVector(uint32_t bits) {
+  return hn::Load(D64(), kSignTable.signs[bits & ((1U << kSignLanes) - 1)]);
 }
-#endif
 
 struct Sums {
   V64 sum;
@@ -69,12 +71,32 @@ HWY_INLINE void storeSums(const Sums& sums, ChunkState<T>& state, size_t lane) {
   hn::Store(sums.squares, d, &state.squares[lane]);
 }
 
+#if HWY_CAP_GE512
+using Negatives = __mmask16;
+HWY_INLINE Negatives negativesOf(V32 x) {
+  return _mm512_movepi32_mask(_mm512_castps_si512(x.raw));
+}
+HWY_INLINE Negatives negativesOf(V64 x) {
+  return _mm512_movepi64_mask(_mm512_castpd_si512(x.raw));
+}
+#else
+// Elsewhere found anew for each vector of float64.
+struct Negatives {
+  Negatives operator>>(size_t /*lanes*/) const { return *this; }
+};
+template <class V>
+HWY_INLINE Negatives negativesOf(V /*x*/) {
+  return {};
+}
+#endif
+
 template <bool kExactSquares>
-HWY_INLINE void addTo(Sums& sums, V64 x) {
+HWY_INLINE void addTo(Sums& sums, V64 x, [[maybe_unused]] Negatives negatives) {
   sums.sum = hn::Add(sums.sum, x);
 #if HWY_CAP_GE512
-  const __mmask8 negative = _mm512_movepi64_mask(_mm512_castpd_si512(x.raw));
-  sums.negative.raw = _mm512_mask_add_pd(sums.negative.raw, negative, sums.negative.raw, x.raw);
+  const __m512d one = _mm512_set1_pd(1.0);  // there are more units for multiply-adds than for adds
+  sums.negative.raw =
+      _mm512_mask3_fmadd_pd(x.raw, one, sums.negative.raw, static_cast<__mmask8>(negatives));
 #else
   sums.negative = hn::Add(sums.negative, hn::Min(x, hn::Zero(D64())));
 #endif
@@ -87,7 +109,7 @@ HWY_INLINE void addTo(Sums& sums, V64 x) {
 
 HWY_INLINE void addToSketch(double* HWY_RESTRICT row, V64 x, uint32_t signs) {
   const D64 d;
-  hn::Store(hn::Add(hn::Load(d, row), flipSigns(x, signs)), d, row);
+  hn::Store(hn::MulAdd(x, signVector(signs), hn::Load(d, row)), d, row);
 }
 
 HWY_INLINE uint32_t signsOfRow(const BlockWords& words, size_t row) {
@@ -111,19 +133,35 @@ HWY_INLINE V minMagnitude(V smallest, V x) {
 }
 #endif
 
-// Sums and sketch of one loaded vector.
+// Sums and sketch of one vector that has been loaded from `at`.
 template <class Loader, bool kSketch>
-HWY_INLINE void addVector(V64 x, Sums* sums, double* row, uint32_t signs) {
-  addTo<Loader::kExactSquares>(sums[0], x);
+HWY_INLINE void addVector(V64 x, const char* /*at*/, Sums* sums, double* row, uint32_t signs) {
+  addTo<Loader::kExactSquares>(sums[0], x, negativesOf(x));
   if (kSketch) addToSketch(row, x, signs);
 }
 template <class Loader, bool kSketch>
-HWY_INLINE void addVector(V32 x, Sums* sums, double* row, uint32_t signs) {
+HWY_INLINE void addVector(V32 x, const char* at, Sums* sums, double* row, uint32_t signs) {
   const D64 d;
   const hn::Half<D32> half;
-  addVector<Loader, kSketch>(hn::PromoteTo(d, hn::LowerHalf(half, x)), sums, row, signs);
-  addVector<Loader, kSketch>(hn::PromoteTo(d, hn::UpperHalf(half, x)), sums + 1,
-                             row + hn::Lanes(d), signs >> hn::Lanes(d));
+  const size_t lanes = hn::Lanes(d);
+  const Negatives negatives = negativesOf(x);
+  V64 low;
+  V64 high;
+  if constexpr (std::is_same_v<Loader, LoadFloat32>) {
+    // Widening from memory saves taking the vector apart.
+    const auto* floats = reinterpret_cast<const float*>(at);
+    low = hn::PromoteTo(d, hn::LoadU(half, floats));
+    high = hn::PromoteTo(d, hn::LoadU(half, floats + lanes));
+  } else {
+    low = hn::PromoteTo(d, hn::LowerHalf(half, x));
+    high = hn::PromoteTo(d, hn::UpperHalf(half, x));
+  }
+  addTo<Loader::kExactSquares>(sums[0], low, negatives);
+  addTo<Loader::kExactSquares>(sums[1], high, negatives >> lanes);
+  if (kSketch) {
+    addToSketch(row, low, signs);
+    addToSketch(row + lanes, high, signs >> lanes);
+  }
 }
 
 // Zeros and subnormals among full rows without NaN.
@@ -165,18 +203,20 @@ HWY_NOINLINE void addFiniteRows(const char* HWY_RESTRICT data, size_t rows, cons
     auto min = hn::Load(d, &state.min[lane]);
     auto max = hn::Load(d, &state.max[lane]);
     const char* at = data + lane * Loader::kBytes;
-    uint64_t rotations = 0;
-    for (size_t row = 0; row < rows; ++row) {
-      if (row % 16 == 0) rotations = words[16 + row / 16];
-      __builtin_prefetch(at + prefetchDistance, 0, 2);
-      const auto x = Loader::load(at);
-      at += kLanes * Loader::kBytes;
-      min = hn::Min(min, x);
-      max = hn::Max(max, x);
-      smallest = minMagnitude(smallest, x);
-      addVector<Loader, kSketch>(x, sums, sketch[rotations & 15] + lane,
-                                 signsOfRow(words, row) >> lane);
-      rotations >>= 4;
+    for (size_t first = 0; first < rows; first += 16) {
+      uint64_t rotations = words[16 + first / 16];
+      const size_t end = std::min(rows, first + 16);
+      for (size_t row = first; row < end; ++row) {
+        __builtin_prefetch(at + prefetchDistance, 0, 2);
+        const auto x = Loader::load(at);
+        min = hn::Min(min, x);
+        max = hn::Max(max, x);
+        smallest = minMagnitude(smallest, x);
+        addVector<Loader, kSketch>(x, at, sums, sketch[rotations & 15] + lane,
+                                   signsOfRow(words, row) >> lane);
+        at += kLanes * Loader::kBytes;
+        rotations >>= 4;
+      }
     }
     hn::Store(min, d, &state.min[lane]);
     hn::Store(max, d, &state.max[lane]);
@@ -186,6 +226,12 @@ HWY_NOINLINE void addFiniteRows(const char* HWY_RESTRICT data, size_t rows, cons
     countSmall<Loader>(data, rows, smallestNormal, state);
   }
 }
+
+// Stands for a loader whose vector was changed after loading.
+template <class Loader>
+struct Masked {
+  static constexpr bool kExactSquares = Loader::kExactSquares;
+};
 
 // Any components of one block.
 template <class Loader, typename T>
@@ -239,7 +285,7 @@ HWY_NOINLINE void addAnyRows(const char* HWY_RESTRICT data, size_t firstRow, siz
       hn::Store(max, d, &state.max[lane]);
       Sums sums[2];
       for (size_t v = 0; v < kVectors; ++v) sums[v] = loadSums(state, lane + v * hn::Lanes(d64));
-      addVector<Loader, true>(x, sums, sketch[rowRotation(words, row)] + lane,
+      addVector<Masked<Loader>, true>(x, nullptr, sums, sketch[rowRotation(words, row)] + lane,
                               signsOfRow(words, row) >> lane);
       for (size_t v = 0; v < kVectors; ++v) storeSums(sums[v], state, lane + v * hn::Lanes(d64));
     }
