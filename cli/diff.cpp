@@ -1,0 +1,109 @@
+#include "diff/diff.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <memory>
+#include <sstream>
+
+#include "cli/terminal.h"
+#include "cli/verb.h"
+#include "diff/render/render.h"
+
+namespace ulpscope {
+namespace {
+
+struct DiffFlags {
+  std::string a;
+  std::string b;
+  std::string format = "text";
+  std::string output;
+  DiffOptions options;
+};
+
+void write(const DiffFlags& flags, const DiffResult& result, std::ostream& out, bool colour) {
+  if (flags.format == "json") {
+    renderJson(result, out);
+  } else {
+    renderText(result, out, {colour, flags.a, flags.b});
+  }
+}
+
+/// -o must not destroy one of the traces.
+void checkOutput(const DiffFlags& flags) {
+  for (const std::string& trace : {flags.a, flags.b, flags.options.noiseFile}) {
+    std::error_code error;
+    if (!trace.empty() && std::filesystem::equivalent(flags.output, trace, error)) {
+      throw CommandError(fmt::format("-o {} would overwrite a trace that is compared; choose another "
+                                     "name", flags.output));
+    }
+  }
+}
+
+void writeFile(const std::string& path, const std::string& content) {
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  file << content;
+  file.close();
+  if (!file) {
+    throw CommandError(fmt::format("can't write {} ({}); choose another place with -o", path,
+                                   std::strerror(errno)));
+  }
+}
+
+int runDiff(DiffFlags& flags) {
+  if (!flags.output.empty()) checkOutput(flags);
+  const DiffResult result = [&] {
+    Progress bar("comparing");
+    flags.options.progress = [&bar](double share) {
+      bar.update(share);
+      return true;
+    };
+    return diff(flags.a, flags.b, flags.options);
+  }();
+
+  if (flags.output.empty()) {
+    write(flags, result, std::cout, colourOn(STDOUT_FILENO));
+    std::cout.flush();
+    if (!std::cout) throw CommandError("can't write the answer to the output; is its disk full?");
+  } else {
+    std::ostringstream content;
+    write(flags, result, content, false);
+    writeFile(flags.output, content.str());
+    fmt::print(stderr, "ulpscope: {}; written to {}\n", name(result.verdict), flags.output);
+  }
+  if (flags.format == "json" && result.verdict == Verdict::notComparable) {
+    fmt::print(stderr, "ulpscope: diff: not comparable: {}\n", result.notComparableReason);
+  }
+  return exitStatus(result.verdict);
+}
+
+}  // namespace
+
+Action defineDiff(CLI::App& app) {
+  auto flags = std::make_shared<DiffFlags>();
+  app.add_option("A", flags->a, "the reference trace")->required();
+  app.add_option("B", flags->b, "the trace to judge")->required();
+  app.add_option("--format", flags->format, "text, or json (docs/diff.schema.json)")
+      ->check(CLI::IsMember({"text", "json"}))
+      ->capture_default_str();
+  app.add_option("-o,--output", flags->output, "write to this file");
+  app.add_option("--rtol", flags->options.tolerance.rtol,
+                 "accept this relative L2 error of an operand")->check(CLI::NonNegativeNumber);
+  app.add_option("--atol", flags->options.tolerance.atol,
+                 "accept this estimated root-mean-square difference")->check(CLI::NonNegativeNumber);
+  app.add_option("--ulp", flags->options.tolerance.ulp,
+                 "accept this estimated root-mean-square difference in units in the last place")
+      ->check(CLI::NonNegativeNumber);
+  app.add_option("--map", flags->options.mapFile, "a file that pairs ops by hand (docs/alignment.md)");
+  app.add_option("--noise", flags->options.noiseFile,
+                 "a second run of A: what differs between the two is the noise floor");
+  return [flags](const Invocation&) { return runDiff(*flags); };
+}
+
+}  // namespace ulpscope

@@ -1,0 +1,167 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <memory>
+
+#include "cli/installation.h"
+#include "cli/output_files.h"
+#include "cli/process.h"
+#include "cli/terminal.h"
+#include "cli/trace_summary.h"
+#include "cli/unrecorded.h"
+#include "cli/verb.h"
+#include "diff/render/format.h"
+#include "store/reader.h"
+
+namespace ulpscope {
+namespace {
+
+constexpr size_t kFilesShown = 16;
+
+struct RecordFlags {
+  std::string output;
+  std::string inputs = "always";
+  std::string level = "full";
+  bool stacks = false;
+  std::vector<std::string> include;
+  std::vector<std::string> exclude;
+  std::string steps;
+};
+
+/// One text for an environment variable; the hook tells a separating ':' from the "::" of a name.
+std::string joined(const std::vector<std::string>& globs) {
+  return fmt::format("{}", fmt::join(globs, ":"));
+}
+
+void setOrUnset(ChildEnvironment& environment, const char* name, const std::string& value) {
+  if (value.empty()) {
+    environment.unset(name);
+  } else {
+    environment.set(name, value);
+  }
+}
+
+ChildEnvironment recordingEnvironment(const RecordFlags& flags, const OutputFiles& files,
+                                      const Installation& installation) {
+  ChildEnvironment environment;
+  environment.set("ULPSCOPE_RECORD", "1");
+  environment.set("ULPSCOPE_OUTPUT", files.file().string());
+  environment.set("ULPSCOPE_INPUTS", flags.inputs);
+  environment.set("ULPSCOPE_LEVEL", flags.level);
+  setOrUnset(environment, "ULPSCOPE_STACKS", flags.stacks ? "1" : "");
+  setOrUnset(environment, "ULPSCOPE_INCLUDE", joined(flags.include));
+  setOrUnset(environment, "ULPSCOPE_EXCLUDE", joined(flags.exclude));
+  setOrUnset(environment, "ULPSCOPE_STEPS", flags.steps);
+
+  // After libraries that are preloaded already (allocators and sanitizers insist on being first).
+  const std::string preloaded = environment.get("LD_PRELOAD");
+  environment.set("LD_PRELOAD", preloaded.empty() ? installation.preload
+                                                  : preloaded + ":" + installation.preload);
+  if (!installation.inject.empty()) {
+    // The injected sitecustomize puts the original PYTHONPATH back.
+    const bool had = environment.has("PYTHONPATH");
+    const std::string original = environment.get("PYTHONPATH");
+    setOrUnset(environment, "ULPSCOPE_ORIGINAL_PYTHONPATH", original);
+    environment.set("PYTHONPATH", had && !original.empty() ? installation.inject + ":" + original
+                                                           : installation.inject);
+  }
+  return environment;
+}
+
+std::string shown(const std::filesystem::path& path) {
+  std::error_code error;
+  const std::filesystem::path relative = std::filesystem::proximate(path, error);
+  const std::string text = relative.string();
+  return error || text.starts_with("../..") ? path.string() : text;
+}
+
+void report(const OutputFiles& files, const std::vector<std::string>& command,
+            const ExitStatus& status) {
+  const Paint paint{colourOn(STDERR_FILENO)};
+  const std::string tag = paint.dim("ulpscope:");
+  const std::vector<std::filesystem::path> written = files.written();
+  if (written.empty()) {
+    fmt::print(stderr, "{} nothing was recorded: {}\n{} next: ulpscope doctor\n", tag,
+               whyNothingRecorded(command, status), tag);
+    return;
+  }
+  for (size_t i = 0; i < std::min(written.size(), kFilesShown); ++i) {
+    std::string text;
+    try {
+      text = traceSummary(Reader(written[i].string()));
+    } catch (const TraceError& error) {
+      text = error.what();
+    }
+    std::error_code error;
+    const auto bytes = double(std::filesystem::file_size(written[i], error));
+    fmt::print(stderr, "{} {}: {} ({:.1f} MiB)\n", tag, paint.bold(shown(written[i])), text,
+               error ? 0.0 : bytes / (1024 * 1024));
+  }
+  if (written.size() > kFilesShown) {
+    fmt::print(stderr, "{} and {} more files of this run beside it\n", tag,
+               written.size() - kFilesShown);
+  }
+  fmt::print(stderr, "{} next: ulpscope show {}\n", tag, shellQuoted(shown(written[0])));
+}
+
+int record(const RecordFlags& flags, const std::vector<std::string>& command) {
+  if (command.empty()) {
+    throw CommandError("no command to run; put it after --, as in: ulpscope record -- python train.py");
+  }
+  const Installation installation = Installation::find();
+  if (installation.preload.empty()) {
+    throw CommandError("this build has no recorder; build with -DULPSCOPE_BUILD_HOOK=ON, then see "
+                       "`ulpscope doctor`");
+  }
+  const OutputFiles files(flags.output.empty() ? OutputFiles::defaultName() : flags.output);
+  const ExitStatus status =
+      runCommand(command, recordingEnvironment(flags, files, installation));
+  report(files, command, status);
+  endLike(status);
+}
+
+}  // namespace
+
+Action defineRecord(CLI::App& app) {
+  auto flags = std::make_shared<RecordFlags>();
+  app.add_option("-o,--output", flags->output,
+                 "the trace to write (default: run-1.ulps, or the first free number after it). A trace "
+                 "of that name is replaced, any other file is not. Other processes and ranks of the "
+                 "command write their own file beside it");
+  app.add_option("--inputs", flags->inputs,
+                 "fingerprint the inputs of ops: always, tracked (only those that a recorded op did "
+                 "not write, or that may have changed since) or off")
+      ->check(CLI::IsMember({"always", "tracked", "off"}))
+      ->capture_default_str();
+  app.add_option("--level", flags->level,
+                 "what a fingerprint holds: digest, stats (and statistics) or full (and a sketch, from "
+                 "which diff estimates distances)")
+      ->check(CLI::IsMember({"digest", "stats", "full"}))
+      ->capture_default_str();
+  app.add_flag("--stacks", flags->stacks, "whole stacks, not only the frame that called torch");
+  app.add_option("--include", flags->include,
+                 "fingerprint only ops whose name matches this glob (may be repeated)")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  app.add_option("--exclude", flags->exclude, "leave out ops whose name matches this glob (may be repeated)")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  app.add_option("--steps", flags->steps, "fingerprint in steps A <= step < B only; A:, :B and A:B")
+      ->check([](const std::string& text) -> std::string {
+        const size_t colon = text.find(':');
+        const auto digits = [](std::string_view part) {
+          return part.size() < 10 && part.find_first_not_of("0123456789") == std::string_view::npos;
+        };
+        if (colon != std::string::npos && text.size() > 1 &&
+            digits(std::string_view(text).substr(0, colon)) &&
+            digits(std::string_view(text).substr(colon + 1))) {
+          return {};
+        }
+        return "give a range of steps as A:B, as in --steps 0:3";
+      });
+  return [flags](const Invocation& invocation) { return record(*flags, invocation.command); };
+}
+
+}  // namespace ulpscope

@@ -1,0 +1,34 @@
+#include "cli/verb.h"
+
+namespace ulpscope {
+namespace {
+
+constexpr Verb kVerbs[] = {
+    {"record", "run a command and record every op that its dispatcher runs",
+     "  ulpscope record -- python train.py\n"
+     "  ulpscope record -o eager.ulps --stacks -- python train.py --epochs 1\n"
+     "  ulpscope record -o native.ulps -- ./train",
+     true, defineRecord},
+    {"diff", "name the first op at which two traces part",
+     "  ulpscope diff eager.ulps compiled.ulps\n"
+     "  ulpscope diff before.ulps after.ulps --rtol 1e-6 --noise before-again.ulps\n"
+     "  ulpscope diff a.ulps b.ulps --format=json -o diff.json",
+     false, defineDiff},
+    {"show", "print the ops of a trace as an indented tree",
+     "  ulpscope show run.ulps\n"
+     "  ulpscope show run.ulps --step 0 --module 'transformer.h.0*' --operands\n"
+     "  ulpscope show run.ulps --op 'aten::mm*' --format=json",
+     false, defineShow},
+    {"view", "open one or two traces in the desktop viewer",
+     "  ulpscope view eager.ulps compiled.ulps", false, defineView},
+    {"doctor", "tell what works here and what does not",
+     "  ulpscope doctor\n"
+     "  ulpscope doctor --python /path/to/venv/bin/python",
+     false, defineDoctor},
+};
+
+}  // namespace
+
+std::span<const Verb> verbs() { return kVerbs; }
+
+}  // namespace ulpscope
