@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -65,7 +66,7 @@ struct OpSpec {
   std::vector<Tensor> inputs;
   std::vector<Tensor> outputs;
   std::vector<Mutation> mutated;
-  void (*scalars)(ScalarPacker&) = nullptr;
+  std::function<void(ScalarPacker&)> scalars;
   OpKind kind = OpKind::op;
   Stack stack;
   Provenance provenance;  ///< written where kernel is not empty
