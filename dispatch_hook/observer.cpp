@@ -121,13 +121,21 @@ OpFrame& open(ThreadState& thread, const void* key) {
   return frame;
 }
 
+ArgumentUse useOf(const SchemaInfo& info, c10::ArrayRef<const c10::IValue> inputs, size_t arg) {
+  if (arg >= info.arguments.size()) return ArgumentUse::read;
+  const ArgumentUse use = info.arguments[arg];
+  if (use != ArgumentUse::readWriteInTraining) return use;
+  const c10::IValue& training = inputs[size_t(info.trainingFlag)];
+  return training.isBool() && training.toBool() ? ArgumentUse::readWrite : ArgumentUse::read;
+}
+
 void captureInputs(Session& session, OpFrame& frame, const SchemaInfo& info,
                    c10::ArrayRef<const c10::IValue> inputs) {
   OperandCapture capture(session, frame);
   const bool wrapper = frame.op.kind == OpKind::wrapper;
   for (size_t i = 0; i < inputs.size(); ++i) {
     const auto arg = int16_t(i);
-    const ArgumentUse use = i < info.arguments.size() ? info.arguments[i] : ArgumentUse::read;
+    const ArgumentUse use = useOf(info, inputs, i);
     if (!holdsTensors(inputs[i])) {
       // An empty tensor list has no operand; as an integer list it is a scalar like any other.
       if (!inputs[i].isTensorList()) {
@@ -378,7 +386,7 @@ void onScopeEnd(const at::RecordFunction& function, at::ObserverContext* context
   ThreadState* thread = threadState();
   if (thread == nullptr) return;
   if (function.scope() == at::RecordScope::BACKWARD_FUNCTION) {
-    if (session != nullptr && thread->session == session) thread->pop(&function);
+    if (session != nullptr && thread->session == session) thread->endNode(&function);
     return;
   }
   auto* scope = static_cast<ScopeContext*>(context);
@@ -402,6 +410,7 @@ void appendFrame(Session& session, ThreadState& thread, OpFrame& frame) noexcept
 void placeOp(Session& session, ThreadState& thread, RawOp& op, bool requiresGrad,
              bool writesParameter, int64_t sequence) {
   op.phase = phaseOf(session, thread, requiresGrad, writesParameter);
+  if (op.phase != Phase::backward) thread.leaveEndedNode();
   const bool optimizer = op.phase == Phase::optimizer;
   if (optimizer && thread.optimizerRegions == 0) {
     session.updatedWithoutScope();

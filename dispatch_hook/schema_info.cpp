@@ -17,8 +17,30 @@ constexpr std::array<std::string_view, 17> kOverwriting{
     "aten::copy_",      "aten::fill_",       "aten::zero_",       "aten::normal_",
     "aten::uniform_",   "aten::random_",     "aten::exponential_", "aten::geometric_",
     "aten::log_normal_", "aten::cauchy_",    "aten::bernoulli_",  "aten::_foreach_copy_",
-    "aten::_foreach_zero_", "aten::set_",    "aten::eye_",        "c10d::broadcast_",
+    "aten::_foreach_zero_", "aten::set_",    "aten::eye_",       
     "aten::_copy_from_and_resize"};
+
+/// Operators that write arguments which their schema calls read-only: running statistics, and only
+/// in training where `training` is the index of that flag.
+struct Undeclared {
+  std::string_view name;
+  std::string_view argument;
+  int training;
+};
+constexpr std::array<Undeclared, 12> kUndeclared{{
+    {"aten::native_batch_norm", "running_mean", 5},
+    {"aten::native_batch_norm", "running_var", 5},
+    {"aten::cudnn_batch_norm", "running_mean", 5},
+    {"aten::cudnn_batch_norm", "running_var", 5},
+    {"aten::miopen_batch_norm", "running_mean", 5},
+    {"aten::miopen_batch_norm", "running_var", 5},
+    {"aten::batch_norm_update_stats", "running_mean", -1},
+    {"aten::batch_norm_update_stats", "running_var", -1},
+    {"aten::batch_norm_gather_stats", "running_mean", -1},
+    {"aten::batch_norm_gather_stats", "running_var", -1},
+    {"aten::batch_norm_gather_stats_with_counts", "running_mean", -1},
+    {"aten::batch_norm_gather_stats_with_counts", "running_var", -1},
+}};
 
 bool startsWith(const std::string& text, std::string_view head) {
   return text.compare(0, head.size(), head) == 0;
@@ -71,6 +93,14 @@ std::unique_ptr<SchemaInfo> describe(const c10::OperatorHandle& op) {
     if (argument.alias_info() != nullptr && argument.alias_info()->isWrite()) {
       use = argument.is_out() || overwriting ? ArgumentUse::overwrite : ArgumentUse::readWrite;
       info->writes = true;
+    }
+    for (const Undeclared& undeclared : kUndeclared) {
+      if (undeclared.name == name && undeclared.argument == argument.name() &&
+          use == ArgumentUse::read) {
+        use = undeclared.training < 0 ? ArgumentUse::readWrite : ArgumentUse::readWriteInTraining;
+        info->trainingFlag = undeclared.training;
+        info->writes = true;
+      }
     }
     info->arguments.push_back(use);
     info->meanings.push_back(meaningOf(argument.real_type()));

@@ -15,6 +15,7 @@ namespace ulpscope {
 enum class ArgumentUse : uint8_t {
   read,
   readWrite,
+  readWriteInTraining,  ///< readWrite where the call's training flag is set, else read
   overwrite,  ///< content before does not matter: out=, fill_, copy_, normal_
 };
 
@@ -33,6 +34,7 @@ struct SchemaInfo {
   bool asynchronous = false;  ///< results are there only after a wait
   std::vector<ArgumentUse> arguments;
   std::vector<IntegerMeaning> meanings;
+  int trainingFlag = -1;  ///< index of the argument that ArgumentUse::readWriteInTraining looks at
   size_t returns = 0;
   std::vector<bool> returnsWritten;  ///< the return is a written argument
 

@@ -95,10 +95,12 @@ void ThreadState::count(const OpenRegion& region, int by) {
 
 OpenRegion& ThreadState::push(RegionKind kind, std::string_view name, std::string_view detail,
                               int64_t sequence, const void* key) {
+  leaveEndedNode();
   if (regionDepth == regions.size()) regions.emplace_back();
   OpenRegion& region = regions[regionDepth];
   region.kind = kind;
   region.written = false;
+  region.ended = false;
   region.forwardThread = 0;
   region.sequence = sequence;
   region.id = {};
@@ -112,6 +114,7 @@ OpenRegion& ThreadState::push(RegionKind kind, std::string_view name, std::strin
 }
 
 void ThreadState::pop(const void* key) {
+  leaveEndedNode();
   size_t at = regionDepth;
   while (at != 0 && regions[at - 1].key != key) --at;
   if (at == 0) return;
@@ -127,6 +130,16 @@ void ThreadState::pop(const void* key) {
     }
   }
   regionDepth = kept;
+}
+
+void ThreadState::endNode(const void* key) {
+  leaveEndedNode();
+  if (regionDepth != 0 && regions[regionDepth - 1].key == key) {
+    regions[regionDepth - 1].ended = true;
+    regions[regionDepth - 1].key = nullptr;
+  } else {
+    pop(key);
+  }
 }
 
 RegionId ThreadState::enter(OpId first, int32_t step) {

@@ -21,6 +21,7 @@ struct SchemaCache;
 struct OpenRegion {
   RegionKind kind = RegionKind::scope;
   bool written = false;
+  bool ended = false;  ///< an autograd node that has returned
   uint32_t forwardThread = 0;
   int64_t sequence = -1;
   RegionId id;
@@ -65,6 +66,12 @@ struct ThreadState {
   /// Closes the innermost region of this key and what is still open inside it; nothing where it is
   /// not open on this thread.
   void pop(const void* key);
+  /// An autograd node has returned. The engine still works for it (it reduces and adds up its
+  /// gradients), so ops belong to it until something else begins or backward is over.
+  void endNode(const void* key);
+  void leaveEndedNode() {
+    while (regionDepth != 0 && regions[regionDepth - 1].ended) --regionDepth;
+  }
   /// Writes the open regions that no op has been in yet; gives the innermost one.
   RegionId enter(OpId first, int32_t step);
   /// The innermost autograd region, or null.
