@@ -139,8 +139,8 @@ class Engine {
     mixed_ = hasCompiled(result_.a) != hasCompiled(result_.b);
     const bool loose = kernels == KernelUnits::sources &&
                        (hasCompiled(result_.a) || hasCompiled(result_.b));
-    together([&] { c.unitsA = makeUnits(*c.indexA, kernels, loose); },
-             [&] { c.unitsB = makeUnits(*c.indexB, kernels, loose); });
+    together([&] { c.unitsA = makeUnits(*c.indexA, c.producersA, kernels, loose); },
+             [&] { c.unitsB = makeUnits(*c.indexB, c.producersB, kernels, loose); });
     c.a = std::make_unique<AlignedSide>(AlignedSide{*c.indexA, c.unitsA, c.producersA});
     c.b = std::make_unique<AlignedSide>(AlignedSide{*c.indexB, c.unitsB, c.producersB});
 

@@ -352,7 +352,8 @@ class PairJudge {
     const int32_t pairB = producerB < 0 ? -1 : pairing_.pairOfB[size_t(producerB)];
     input.maker = pairA >= 0 ? pairA : pairB;
     if (pairA < 0 && pairB < 0) {
-      input.from = DifferingInput::From::nobody;
+      input.from = isOtherTensor(input) ? DifferingInput::From::rewired
+                                        : DifferingInput::From::nobody;
       return;
     }
     bool lost = false;
@@ -375,8 +376,7 @@ class PairJudge {
       }
     }
     if (lost) return;
-    input.from = pairA >= 0 && pairB >= 0 && pairA != pairB ? DifferingInput::From::rewired
-                                                            : DifferingInput::From::hidden;
+    input.from = pairA != pairB ? DifferingInput::From::rewired : DifferingInput::From::hidden;
   }
 
   /// Does a stretch that only one side has read something that differs?
@@ -405,6 +405,29 @@ class PairJudge {
     return false;
   }
 
+  /// Of two tensors that no op made: is B's the same as another one of A's, or A's as another of B's?
+  /// Then the data agree, and the op reads the wrong one.
+  bool isOtherTensor(const DifferingInput& input) {
+    if (!sourcesKnown_) {
+      sourcesKnown_ = true;
+      for (const auto& [side, seen] : {std::pair(&a_, &contentsA_), std::pair(&b_, &contentsB_)}) {
+        std::unordered_set<int64_t> storages;
+        for (size_t k = 0; k < side->producers.size(); ++k) {
+          const Operand& operand = side->index.operands()[k];
+          if (!isRead(operand.role) || side->producers[k] >= 0 || !operand.fingerprint) continue;
+          if (!storages.insert(operand.storage.value).second) continue;
+          seen->insert(content(side->index, operand));
+        }
+      }
+    }
+    return contentsA_.contains(content(b_.index, b_.index.operands()[input.b])) ||
+           contentsB_.contains(content(a_.index, a_.index.operands()[input.a]));
+  }
+  static uint64_t content(const SideIndex& side, const Operand& operand) {
+    const Digest digest = side.reader().digest(operand.fingerprint);
+    return mix(mix(digest.low, digest.high), side.type(operand.type));
+  }
+
   /// The first op that reads a differing tensor of nobody's stands for it.
   bool isNewSource(const DifferingInput& input) {
     const StorageId storage = a_.index.operands()[input.a].storage;
@@ -420,6 +443,8 @@ class PairJudge {
   Judgement judgement_;
   std::vector<bool> outputsDiffer_;
   std::unordered_set<int64_t> sources_;
+  std::unordered_set<uint64_t> contentsA_, contentsB_;  // of tensors that no op made, when first read
+  bool sourcesKnown_ = false;
   std::vector<OperandMatch> matches_;
 };
 

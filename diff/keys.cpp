@@ -15,15 +15,17 @@ void setKeys(Unit& unit, bool mixed, uint64_t exact, uint64_t types, uint64_t sc
              const Place& place, uint64_t line) {
   const uint64_t name = unit.name;
   if (mixed) {
-    unit.keys[0] = mix(mix(mix(mix(name, place.path), line), uint64_t(unit.phase)), 1);
-    unit.keys[1] = mix(mix(name, place.leaf), uint64_t(unit.phase));
-    unit.keys[2] = mix(name, 3);
+    unit.keys[1] = mix(mix(mix(mix(name, place.path), line), uint64_t(unit.phase)), 1);
+    unit.keys[2] = mix(mix(name, place.leaf), uint64_t(unit.phase));
+    unit.keys[3] = mix(name, 3);
+    unit.keys[0] = unit.keys[1];
     return;
   }
   const uint64_t what = mix(exact, types);
-  unit.keys[0] = mix(mix(mix(mix(what, scalars), place.path), line), uint64_t(unit.phase));
-  unit.keys[1] = mix(mix(what, place.leaf), uint64_t(unit.phase));
-  unit.keys[2] = mix(name, types);
+  unit.keys[1] = mix(mix(mix(mix(what, scalars), place.path), line), uint64_t(unit.phase));
+  unit.keys[2] = mix(mix(what, place.leaf), uint64_t(unit.phase));
+  unit.keys[3] = mix(name, types);
+  unit.keys[0] = unit.keys[1];
 }
 
 Unit unitOf(const SideIndex& side, size_t i, bool mixed) {
@@ -64,6 +66,50 @@ Unit unitOf(const SideIndex& side, size_t kernel, int32_t source, const SourceOp
   setKeys(unit, true, 0, 0, 0, place, line);
   return unit;
 }
+
+/// Makes the strictest key: the op and, for each input, which parameter it is or what kind of op made
+/// it. A parameter is known by the first op that touched it and where; other tensors have no lasting
+/// name, and counting them would shift with the first op that is missing.
+class InputIdentity {
+ public:
+  InputIdentity(const SideIndex& side, const std::vector<int32_t>& producers)
+      : side_(side), producers_(producers) {}
+
+  void extend(Unit& unit) {
+    const Op& op = side_.ops()[unit.op];
+    const std::span<const Operand> own = side_.operandsOf(op);
+    uint64_t key = unit.keys[1];
+    for (size_t k = 0; k < own.size(); ++k) {
+      if (!isRead(own[k].role)) continue;
+      if (own[k].flags & kParameter) {
+        key = mix(key, parameter(unit, own[k]));
+        continue;
+      }
+      const int32_t producer = producers_[op.firstOperand + k];
+      if (producer < 0) continue;
+      const Op& made = side_.ops()[size_t(producer)];
+      key = mix(key, mix(side_.variant(made), mix(side_.place(size_t(producer)).path,
+                                                  side_.line(size_t(producer)))));
+    }
+    unit.keys[0] = key;
+  }
+
+ private:
+  uint64_t parameter(const Unit& unit, const Operand& operand) {
+    const auto [found, fresh] = parameters_.try_emplace(operand.storage.value, 0);
+    if (fresh) {
+      const uint64_t first = mix(mix(unit.keys[1], uint64_t(uint16_t(operand.arg))),
+                                 uint64_t(uint16_t(operand.item)));
+      found->second = mix(first, ++touched_[first]);
+    }
+    return mix(found->second, uint64_t(operand.offset));
+  }
+
+  const SideIndex& side_;
+  const std::vector<int32_t>& producers_;
+  std::unordered_map<int64_t, uint64_t> parameters_;  // by storage
+  std::unordered_map<uint64_t, uint64_t> touched_;
+};
 
 /// The units of one compiled region in the original program's order.
 class RegionUnits {
@@ -126,7 +172,7 @@ class RegionUnits {
       // An op that was decomposed into several nodes of one kernel is one op of the program.
       const bool same = before != nullptr && before->order == entry.order &&
                         before->unit.op == entry.unit.op && entry.unit.source >= 0 &&
-                        before->unit.keys[0] == entry.unit.keys[0];
+                        before->unit.keys[1] == entry.unit.keys[1];
       if (!same) out.push_back(entry.unit);
       before = &entry;
     }
@@ -157,8 +203,10 @@ bool isUnit(const Op& op, KernelUnits kernels) {
   return true;
 }
 
-std::vector<Unit> makeUnits(const SideIndex& side, KernelUnits kernels, bool mixed) {
+std::vector<Unit> makeUnits(const SideIndex& side, const std::vector<int32_t>& producers,
+                            KernelUnits kernels, bool mixed) {
   std::vector<Unit> units;
+  InputIdentity identity(side, producers);
   units.reserve(side.size());
   RegionUnits inside(side);
   int32_t region = -1;
@@ -180,7 +228,10 @@ std::vector<Unit> makeUnits(const SideIndex& side, KernelUnits kernels, bool mix
         continue;
       }
     }
-    if (isUnit(op, kernels)) units.push_back(unitOf(side, i, mixed));
+    if (!isUnit(op, kernels)) continue;
+    units.push_back(unitOf(side, i, mixed));
+    // Compiled code hands tensors on in other ways than the program: no identity across the two.
+    if (!mixed) identity.extend(units.back());
   }
   inside.moveTo(units);
   return units;

@@ -10,9 +10,9 @@ namespace ulpscope {
 /// One thing to align: an op, or one original op of a compiled kernel (its provenance), so that a
 /// kernel takes part in the alignment as the ops that it stands for.
 struct Unit {
-  static constexpr int kKeys = 3;
-  /// From the strictest to the loosest: everything; without source line and scalars; the operator
-  /// and its operands' types alone.
+  static constexpr int kKeys = 4;
+  /// From the strictest to the loosest: everything the op itself shows, and what made its inputs;
+  /// the op itself; without source line, path and scalars; the operator and its operands' types.
   uint64_t keys[kKeys] = {};
   uint32_t op = 0;       ///< index in OpTable::ops
   int32_t source = -1;   ///< index in Provenance::sources; -1: the op itself
@@ -37,7 +37,8 @@ enum class KernelUnits : uint8_t {
 /// of a compiled region's kernels in the order of the original program. Regions whose kernels are
 /// units (or were not seen) give no unit of their own: groups.h handles them.
 /// `mixed`: the other side may hold sources, of which neither types nor scalars are known.
-std::vector<Unit> makeUnits(const SideIndex& side, KernelUnits kernels, bool mixed);
+std::vector<Unit> makeUnits(const SideIndex& side, const std::vector<int32_t>& producers,
+                            KernelUnits kernels, bool mixed);
 
 /// Does an op of this kind take part in the alignment by itself?
 bool isUnit(const Op& op, KernelUnits kernels);

@@ -255,8 +255,8 @@ class ToyProgram {
       Values w = draw(kSize * kSize);
       for (double& x : w) x = double(float(x * 0.4));
       if (has(Fault::parameter) && layer == 1) w[3] = double(float(w[3] * 1.001));
-      weights.push_back(trace_.tensor(square, w));
-      biases.push_back(trace_.tensor({kSize}, draw(kSize)));
+      weights.push_back(trace_.parameter(square, w));
+      biases.push_back(trace_.parameter({kSize}, draw(kSize)));
     }
     for (step_ = 0; step_ < options_.steps; ++step_) {
       trace_.step(step_);

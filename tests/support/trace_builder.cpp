@@ -113,6 +113,13 @@ Tensor TraceBuilder::parameter(std::vector<int64_t> sizes, DType dtype) {
   return tensor;
 }
 
+Tensor TraceBuilder::parameter(std::vector<int64_t> sizes, std::vector<double> values,
+                               DType dtype) {
+  Tensor result = tensor(std::move(sizes), std::move(values), dtype);
+  result.state_->flags = kParameter | kRequiresGrad;
+  return result;
+}
+
 Tensor TraceBuilder::view(const Tensor& base, std::vector<int64_t> sizes,
                           std::vector<int64_t> strides, std::vector<double> values,
                           int64_t offset) {

@@ -87,6 +87,8 @@ class TraceBuilder {
   /// With values from a fixed sequence of normally distributed numbers, one sequence a builder.
   Tensor random(std::vector<int64_t> sizes, DType dtype = DType::Float32);
   Tensor parameter(std::vector<int64_t> sizes, DType dtype = DType::Float32);
+  Tensor parameter(std::vector<int64_t> sizes, std::vector<double> values,
+                   DType dtype = DType::Float32);
   /// Another tensor in the storage of `base`.
   Tensor view(const Tensor& base, std::vector<int64_t> sizes, std::vector<int64_t> strides,
               std::vector<double> values, int64_t offset = 0);
