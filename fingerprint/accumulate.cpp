@@ -79,7 +79,7 @@ class ChunkPass {
       const size_t count = left < kBlockComponents ? left : kBlockComponents;
       const BlockWords* words = &kFirstWords;
       if (block != 0) {
-        computed = blockWords(block);
+        computed = wordsOf(block);
         words = &computed;
       }
       addBlock(data, count, *words, allFinite, state);

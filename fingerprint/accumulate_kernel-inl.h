@@ -71,24 +71,19 @@ HWY_INLINE void storeSums(const Sums& sums, ChunkState<T>& state, size_t lane) {
   hn::Store(sums.squares, d, &state.squares[lane]);
 }
 
-#if HWY_CAP_GE512
-using Negatives = __mmask16;
-HWY_INLINE Negatives negativesOf(V32 x) {
-  return _mm512_movepi32_mask(_mm512_castps_si512(x.raw));
-}
-HWY_INLINE Negatives negativesOf(V64 x) {
-  return _mm512_movepi64_mask(_mm512_castpd_si512(x.raw));
-}
-#else
-// Elsewhere found anew for each vector of float64.
+// Which lanes are below 0, where the instruction set has masks; else found anew in addTo().
 struct Negatives {
-  Negatives operator>>(size_t /*lanes*/) const { return *this; }
-};
-template <class V>
-HWY_INLINE Negatives negativesOf(V /*x*/) {
-  return {};
-}
+#if HWY_CAP_GE512
+  explicit Negatives(V32 x) : mask(_mm512_movepi32_mask(_mm512_castps_si512(x.raw))) {}
+  explicit Negatives(V64 x) : mask(_mm512_movepi64_mask(_mm512_castpd_si512(x.raw))) {}
+  void toUpperHalf() { mask = _kshiftri_mask16(mask, 8); }
+  __mmask16 mask;
+#else
+  explicit Negatives(V32 /*x*/) {}
+  explicit Negatives(V64 /*x*/) {}
+  void toUpperHalf() {}
 #endif
+};
 
 template <bool kExactSquares>
 HWY_INLINE void addTo(Sums& sums, V64 x, [[maybe_unused]] Negatives negatives) {
@@ -96,7 +91,7 @@ HWY_INLINE void addTo(Sums& sums, V64 x, [[maybe_unused]] Negatives negatives) {
 #if HWY_CAP_GE512
   const __m512d one = _mm512_set1_pd(1.0);  // there are more units for multiply-adds than for adds
   sums.negative.raw =
-      _mm512_mask3_fmadd_pd(x.raw, one, sums.negative.raw, static_cast<__mmask8>(negatives));
+      _mm512_mask3_fmadd_pd(x.raw, one, sums.negative.raw, static_cast<__mmask8>(negatives.mask));
 #else
   sums.negative = hn::Add(sums.negative, hn::Min(x, hn::Zero(D64())));
 #endif
@@ -110,6 +105,25 @@ HWY_INLINE void addTo(Sums& sums, V64 x, [[maybe_unused]] Negatives negatives) {
 HWY_INLINE void addToSketch(double* HWY_RESTRICT row, V64 x, uint32_t signs) {
   const D64 d;
   hn::Store(hn::MulAdd(x, signVector(signs), hn::Load(d, row)), d, row);
+}
+
+// blockWords(), where it is worth vectors.
+HWY_INLINE BlockWords wordsOf(uint64_t block) {
+#if HWY_CAP_GE512
+  alignas(64) BlockWords words;
+  const auto fill = [&words, block](auto d, size_t first) HWY_ATTR {
+    auto z = (hn::Iota(d, block * kWordsPerBlock + first + 1)) * hn::Set(d, 0x9E3779B97F4A7C15ULL);
+    z = hn::Xor(z, hn::ShiftRight<30>(z)) * hn::Set(d, 0xBF58476D1CE4E5B9ULL);
+    z = hn::Xor(z, hn::ShiftRight<27>(z)) * hn::Set(d, 0x94D049BB133111EBULL);
+    hn::Store(hn::Xor(z, hn::ShiftRight<31>(z)), d, &words[first]);
+  };
+  fill(hn::CappedTag<uint64_t, 8>(), 0);
+  fill(hn::CappedTag<uint64_t, 8>(), 8);
+  fill(hn::CappedTag<uint64_t, 4>(), 16);
+  return words;
+#else
+  return blockWords(block);
+#endif
 }
 
 HWY_INLINE uint32_t signsOfRow(const BlockWords& words, size_t row) {
@@ -136,7 +150,7 @@ HWY_INLINE V minMagnitude(V smallest, V x) {
 // Sums and sketch of one vector that has been loaded from `at`.
 template <class Loader, bool kSketch>
 HWY_INLINE void addVector(V64 x, const char* /*at*/, Sums* sums, double* row, uint32_t signs) {
-  addTo<Loader::kExactSquares>(sums[0], x, negativesOf(x));
+  addTo<Loader::kExactSquares>(sums[0], x, Negatives(x));
   if (kSketch) addToSketch(row, x, signs);
 }
 template <class Loader, bool kSketch>
@@ -144,20 +158,18 @@ HWY_INLINE void addVector(V32 x, const char* at, Sums* sums, double* row, uint32
   const D64 d;
   const hn::Half<D32> half;
   const size_t lanes = hn::Lanes(d);
-  const Negatives negatives = negativesOf(x);
-  V64 low;
+  Negatives negatives(x);
+  const V64 low = hn::PromoteTo(d, hn::LowerHalf(half, x));
   V64 high;
   if constexpr (std::is_same_v<Loader, LoadFloat32>) {
-    // Widening from memory saves taking the vector apart.
-    const auto* floats = reinterpret_cast<const float*>(at);
-    low = hn::PromoteTo(d, hn::LoadU(half, floats));
-    high = hn::PromoteTo(d, hn::LoadU(half, floats + lanes));
+    // Widening the upper half from memory saves taking the vector apart.
+    high = hn::PromoteTo(d, hn::LoadU(half, reinterpret_cast<const float*>(at) + lanes));
   } else {
-    low = hn::PromoteTo(d, hn::LowerHalf(half, x));
     high = hn::PromoteTo(d, hn::UpperHalf(half, x));
   }
   addTo<Loader::kExactSquares>(sums[0], low, negatives);
-  addTo<Loader::kExactSquares>(sums[1], high, negatives >> lanes);
+  negatives.toUpperHalf();
+  addTo<Loader::kExactSquares>(sums[1], high, negatives);
   if (kSketch) {
     addToSketch(row, low, signs);
     addToSketch(row + lanes, high, signs >> lanes);
@@ -206,6 +218,7 @@ HWY_NOINLINE void addFiniteRows(const char* HWY_RESTRICT data, size_t rows, cons
     for (size_t first = 0; first < rows; first += 16) {
       uint64_t rotations = words[16 + first / 16];
       const size_t end = std::min(rows, first + 16);
+#pragma GCC unroll 2
       for (size_t row = first; row < end; ++row) {
         __builtin_prefetch(at + prefetchDistance, 0, 2);
         const auto x = Loader::load(at);

@@ -10,6 +10,10 @@
 namespace ulpscope {
 namespace {
 
+// While a chunk is accumulated, what comes next is fetched: a chunk and a half ahead is the best of
+// the distances tried, for the first half of it is there when the next chunk is hashed.
+constexpr int64_t kPrefetchDistance = kChunkBytes * 3 / 2;
+
 // Hash and, if asked, statistics of a view, one chunk after the other: each is hashed, which brings
 // it into the cache, and then accumulated from there.
 class Pass {
@@ -55,7 +59,7 @@ class Pass {
       const int64_t components = componentsPerElement(view_.dtype);
       const Chunk chunk{data, view_.dtype, count * components,
                         static_cast<uint64_t>(first * components),
-                        reader_.inPlace() ? kChunkBytes : 0};
+                        reader_.inPlace() ? kPrefetchDistance : 0};
       accumulate(accumulator_, chunk, level_ == Level::full);
     }
     return hash;

@@ -8,6 +8,7 @@
 #include <array>
 #include <cstdint>
 #include <cstring>
+#include <new>
 #include <random>
 #include <string>
 #include <type_traits>
@@ -21,10 +22,23 @@ using namespace ulpscope;
 
 constexpr int64_t kLargeBytes = int64_t{256} << 20;
 
+// Aligned to 64 bytes, as LibTorch's allocator does.
+template <typename T>
+struct Aligned64 {
+  using value_type = T;
+  T* allocate(size_t count) {
+    return static_cast<T*>(::operator new(count * sizeof(T), std::align_val_t{64}));
+  }
+  void deallocate(T* memory, size_t /*count*/) { ::operator delete(memory, std::align_val_t{64}); }
+  bool operator==(const Aligned64&) const = default;
+};
+template <typename T>
+using Buffer = std::vector<T, Aligned64<T>>;
+
 // Normally distributed numbers as they are in trained networks, in the format's own bytes.
 template <typename T>
-std::vector<T> numbers(size_t count) {
-  std::vector<T> values(count);
+Buffer<T> numbers(size_t count) {
+  Buffer<T> values(count);
   std::mt19937_64 random(1);
   std::normal_distribution<double> normal;
   for (size_t i = 0; i < std::min<size_t>(count, 1 << 20); ++i) {
@@ -41,15 +55,15 @@ std::vector<T> numbers(size_t count) {
 
 template <typename T>
 const void* large() {
-  static const std::vector<T> buffer = numbers<T>(kLargeBytes / sizeof(T));
+  static const Buffer<T> buffer = numbers<T>(kLargeBytes / sizeof(T));
   return buffer.data();
 }
 
 // The upper halves of float32: bfloat16, and finite numbers when read as float16.
 const void* largeHalves() {
-  static const std::vector<uint16_t> buffer = [] {
+  static const Buffer<uint16_t> buffer = [] {
     const auto values = numbers<float>(kLargeBytes / 2);
-    std::vector<uint16_t> halves(values.size());
+    Buffer<uint16_t> halves(values.size());
     for (size_t i = 0; i < halves.size(); ++i) {
       uint32_t bits;
       std::memcpy(&bits, &values[i], sizeof bits);
