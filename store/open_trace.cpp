@@ -116,10 +116,12 @@ void checkTables(sqlite::Database& database) {
 
 OpenTrace::OpenTrace(const std::string& path) {
   checkFile(path);
-  if (sizeOf(path + "-wal") <= 0) {
+  const int64_t log = sizeOf(path + "-wal");
+  const bool shared = sizeOf(path + "-shm") >= 0;  // a writer that lives has both files
+  if (log < 0 || (log == 0 && !shared)) {
     database = openFinished(path);
-  } else if (sizeOf(path + "-shm") < 0) {
-    database = openWithoutLocks(path);  // a writer that lives has that file
+  } else if (!shared) {
+    database = openWithoutLocks(path);
   } else {
     try {
       database = openShared(path);

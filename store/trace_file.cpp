@@ -75,10 +75,11 @@ TraceFile::TraceFile(const std::string& path, bool overwrite) {
     database_.execute(("PRAGMA application_id=" + std::to_string(kApplicationId)).c_str());
     database_.execute(("PRAGMA user_version=" + std::to_string(kFormatVersion)).c_str());
     for (const TableDefinition& table : kTables) database_.execute(table.sql);
-    sqlite::Statement header(database_, "INSERT INTO header VALUES(?, ?)");
-    header.bind(1, "fingerprint_version").bind(2, std::to_string(kFingerprintVersion)).run();
     database_.execute("COMMIT");
     database_.execute("PRAGMA journal_mode=WAL");
+    // The first row makes the log's files, by which a reader knows that the trace may grow.
+    sqlite::Statement header(database_, "INSERT INTO header VALUES(?, ?)");
+    header.bind(1, "fingerprint_version").bind(2, std::to_string(kFingerprintVersion)).run();
 
     const auto prepare = [&](const char* sql) { return sqlite::Statement(database_, sql); };
     string_ = prepare("INSERT INTO string VALUES(?, ?)");

@@ -110,6 +110,7 @@ struct Writer::Impl {
   std::deque<EventBuffer> queue;
   size_t queuedBytes = 0;
   std::vector<EventBuffer> spare;
+  int waiting = 0;  ///< threads that wait for room in the queue
   uint64_t flushesAsked = 0;
   uint64_t flushesDone = 0;
   std::thread::id writerThread;
@@ -157,10 +158,16 @@ void Writer::Impl::submit(EventBuffer& buffer) {
   std::unique_lock lock(mutex);
   // The tick submits from the writer's own thread, which must not wait for itself.
   if (std::this_thread::get_id() != writerThread) {
-    progress.wait(lock, [&] {
-      return failed || finished || queue.empty() ||
+    const auto room = [&] {
+      return failed || finished || queuedBytes == 0 ||
              queuedBytes + buffer.size() <= options.queueBytes;
-    });
+    };
+    if (!room()) {
+      ++waiting;
+      work.notify_one();
+      progress.wait(lock, room);
+      --waiting;
+    }
   }
   if (failed || finished) {
     buffer.clear();
@@ -291,7 +298,8 @@ void Writer::Impl::run() {
     {
       std::unique_lock lock(mutex);
       timed = !work.wait_until(lock, deadline, [&] {
-        return stop || flushesAsked != flushesDone || (queuedBytes >= kWakeBytes && !failed);
+        return stop || flushesAsked != flushesDone ||
+               ((queuedBytes >= kWakeBytes || (waiting != 0 && !queue.empty())) && !failed);
       });
       flushes = flushesAsked;
       last = stop;
