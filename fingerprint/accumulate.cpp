@@ -1,8 +1,8 @@
 #include "fingerprint/accumulate.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
-#include <cmath>
 #include <cstring>
 #include <limits>
 
@@ -18,6 +18,7 @@
 #include <hwy/highway.h>
 
 #include "fingerprint/accumulate_kernel-inl.h"
+#include "fingerprint/lane_sums-inl.h"
 
 static_assert(std::endian::native == std::endian::little);
 
@@ -31,20 +32,11 @@ namespace ulpscope::HWY_NAMESPACE {
 void accumulateHere(Accumulator& accumulator, const Chunk& chunk, bool withSketch) {
   accumulatePlain(accumulator, chunk, withSketch);
 }
+Sketch sketchHere(const Accumulator& accumulator) { return sketchPlain(accumulator); }
 const char* targetHere() { return HWY_ARCH_X86_64 ? "SSE2" : "plain"; }
 
 #else
 namespace {
-
-// Adds the lanes in a fixed tree: l and l + 8, then l + 4, l + 2, l + 1.
-template <typename T, class Operation>
-double reduce(const std::array<T, kLanes>& lanes, Operation operation) {
-  std::array<T, kLanes> x = lanes;
-  for (size_t half = kLanes / 2; half != 0; half /= 2) {
-    for (size_t l = 0; l < half; ++l) x[l] = operation(x[l], x[l + half]);
-  }
-  return static_cast<double>(x[0]);
-}
 
 constexpr BlockWords kFirstWords = blockWords(0);
 
@@ -118,9 +110,7 @@ class ChunkPass {
   }
 
   static bool isFinite(const ChunkState<T>& state) {
-    double any = 0;
-    for (const double x : state.squares) any += x * 0.0;
-    return any == 0;
+    return sumOfLanes(state.squares) * 0.0 == 0.0;
   }
 
   const Chunk& chunk_;
@@ -170,19 +160,17 @@ HWY_NOINLINE void addChunk(Accumulator& accumulator, const Chunk& chunk, bool wi
   s.zero += state.zero;
   s.negativeZero += state.negativeZero;
   s.subnormal += state.subnormal;
-  using T = typename Loader::Component;
   // Adding 0 makes 0 of -0.
-  s.min = std::fmin(s.min, reduce(state.min, [](T a, T b) { return b < a ? b : a; }) + 0.0);
-  s.max = std::fmax(s.max, reduce(state.max, [](T a, T b) { return b > a ? b : a; }) + 0.0);
-  const auto add = [](double a, double b) { return a + b; };
-  const double sum = reduce(state.sum, add);
+  s.min = std::min(s.min, minOfLanes(state.min) + 0.0);
+  s.max = std::max(s.max, maxOfLanes(state.max) + 0.0);
+  const double sum = sumOfLanes(state.sum);
   s.sum += sum;
-  s.l1 += sum - 2 * reduce(state.negative, add);
-  s.sumSquares += reduce(state.squares, add);
+  s.l1 += sum - 2 * sumOfLanes(state.negative);
+  s.sumSquares += sumOfLanes(state.squares);
   if (!first) {
     for (uint32_t left = rotations; left != 0; left &= left - 1) {
       const int r = std::countr_zero(left);
-      for (size_t l = 0; l < kLanes; ++l) accumulator.sketch[r][l] += part[r][l];
+      addRow(accumulator.sketch[r], part[r]);
     }
   }
   accumulator.rotations |= rotations;
@@ -233,6 +221,20 @@ void accumulateHere(Accumulator& accumulator, const Chunk& chunk, bool withSketc
   }
 }
 
+Sketch sketchHere(const Accumulator& accumulator) {
+  Sketch buckets;
+  uint32_t left = accumulator.rotations;
+  if (left == 0) {
+    buckets.fill(0);
+    return buckets;
+  }
+  copyRotated(buckets.data(), accumulator.sketch, static_cast<size_t>(std::countr_zero(left)));
+  for (left &= left - 1; left != 0; left &= left - 1) {
+    addRotated(buckets.data(), accumulator.sketch, static_cast<size_t>(std::countr_zero(left)));
+  }
+  return buckets;
+}
+
 const char* targetHere() { return hwy::TargetName(HWY_TARGET); }
 
 #endif  // !ULPSCOPE_PLAIN
@@ -244,6 +246,7 @@ HWY_AFTER_NAMESPACE();
 namespace ulpscope {
 
 HWY_EXPORT(accumulateHere);
+HWY_EXPORT(sketchHere);
 HWY_EXPORT(targetHere);
 
 Accumulator::Accumulator() noexcept {
@@ -256,13 +259,7 @@ void accumulate(Accumulator& accumulator, const Chunk& chunk, bool withSketch) n
 }
 
 Sketch sketchOf(const Accumulator& accumulator) noexcept {
-  Sketch buckets{};
-  for (uint32_t left = accumulator.rotations; left != 0; left &= left - 1) {
-    const auto rotation = static_cast<size_t>(std::countr_zero(left));
-    const double* lanes = accumulator.sketch[rotation];
-    for (size_t b = 0; b < kSketchSize; ++b) buckets[b] += lanes[b ^ rotation];
-  }
-  return buckets;
+  return HWY_DYNAMIC_DISPATCH(sketchHere)(accumulator);
 }
 
 const char* accumulateTarget() noexcept { return HWY_DYNAMIC_DISPATCH(targetHere)(); }

@@ -45,8 +45,10 @@ constexpr int64_t componentsPerElement(DType dtype) {
 /// Adds a chunk: its statistics and, if asked, its sketch.
 void accumulate(Accumulator& accumulator, const Chunk& chunk, bool withSketch) noexcept;
 
-/// The same in plain C++, for processors without SSE4.
+/// The two functions above and below in plain C++, for processors without SSE4.
 void accumulatePlain(Accumulator& accumulator, const Chunk& chunk, bool withSketch) noexcept;
+
+Sketch sketchPlain(const Accumulator& accumulator) noexcept;
 
 /// The sums of the buckets.
 Sketch sketchOf(const Accumulator& accumulator) noexcept;

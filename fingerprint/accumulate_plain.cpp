@@ -123,4 +123,13 @@ void accumulatePlain(Accumulator& accumulator, const Chunk& chunk, bool withSket
   }
 }
 
+Sketch sketchPlain(const Accumulator& accumulator) noexcept {
+  Sketch buckets{};
+  for (size_t r = 0; r < kLanes; ++r) {
+    if ((accumulator.rotations >> r & 1) == 0) continue;
+    for (size_t b = 0; b < kSketchSize; ++b) buckets[b] += accumulator.sketch[r][b ^ r];
+  }
+  return buckets;
+}
+
 }  // namespace ulpscope

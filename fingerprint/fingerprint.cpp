@@ -19,18 +19,16 @@ constexpr int64_t kPrefetchDistance = kChunkBytes * 3 / 2;
 class Pass {
  public:
   Pass(const StridedView& view, Level level) noexcept
-      : view_(view), level_(level), reader_(view) {}
+      : dtype_(view.dtype), level_(level), elementBytes_(info(view.dtype).bytes), reader_(view) {}
 
-  void run(Fingerprint& result) noexcept {
-    Hash128 hash;
-    if (reader_.inPlace()) {
-      hash = readChunks(nullptr);
-    } else {
-      hash = readPacked();
+  Fingerprint run() noexcept {
+    const Hash128 hash = reader_.inPlace() ? readChunks(nullptr) : readPacked();
+    const Digest digest{hash.low, hash.high};
+    switch (level_) {
+      case Level::digest: return {level_, digest};
+      case Level::statistics: return {level_, digest, accumulator_.statistics};
+      default: return {level_, digest, accumulator_.statistics, sketchOf(accumulator_)};
     }
-    result.digest = {hash.low, hash.high};
-    if (level_ >= Level::statistics) result.statistics = accumulator_.statistics;
-    if (level_ == Level::full) result.sketch = sketchOf(accumulator_);
   }
 
  private:
@@ -42,7 +40,7 @@ class Pass {
 
   Hash128 readChunks(void* buffer) noexcept {
     if (reader_.elements() == 0) return hashBytes(nullptr, 0);
-    const int64_t perChunk = kChunkBytes / info(view_.dtype).bytes;
+    const int64_t perChunk = kChunkBytes / elementBytes_;
     if (reader_.elements() <= perChunk) return readChunk(0, reader_.elements(), buffer);
     HashOfHashes tree;
     for (int64_t first = 0; first < reader_.elements(); first += perChunk) {
@@ -54,10 +52,10 @@ class Pass {
 
   Hash128 readChunk(int64_t first, int64_t count, void* buffer) noexcept {
     const void* data = reader_.next(count, buffer);
-    const Hash128 hash = hashBytes(data, static_cast<size_t>(count * info(view_.dtype).bytes));
+    const Hash128 hash = hashBytes(data, static_cast<size_t>(count * elementBytes_));
     if (level_ >= Level::statistics) {
-      const int64_t components = componentsPerElement(view_.dtype);
-      const Chunk chunk{data, view_.dtype, count * components,
+      const int64_t components = componentsPerElement(dtype_);
+      const Chunk chunk{data, dtype_, count * components,
                         static_cast<uint64_t>(first * components),
                         reader_.inPlace() ? kPrefetchDistance : 0};
       accumulate(accumulator_, chunk, level_ == Level::full);
@@ -65,8 +63,9 @@ class Pass {
     return hash;
   }
 
-  const StridedView& view_;
+  DType dtype_;
   Level level_;
+  int64_t elementBytes_;
   StridedReader reader_;
   Accumulator accumulator_;
 };
@@ -74,11 +73,9 @@ class Pass {
 }  // namespace
 
 Fingerprint fingerprint(const StridedView& view, Level level) noexcept {
+  if (level == Level::digest) return Pass(view, level).run();
   const DefaultFloatEnvironment environment;
-  Fingerprint result;
-  result.level = level;
-  Pass(view, level).run(result);
-  return result;
+  return Pass(view, level).run();
 }
 
 const char* instructionSet() { return accumulateTarget(); }
