@@ -109,8 +109,8 @@ class ByteReader {
     const auto bytes = raw(varint());
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
   }
-  /// A count of things of which each takes at least `bytesEach` bytes, so that a damaged count can't
-  /// make the caller allocate more than the data can hold.
+  /// A count of things of which each takes at least `bytesEach` bytes, so that a damaged count
+  /// can't make the caller allocate more than the data can hold.
   size_t count(size_t bytesEach) {
     const uint64_t value = varint();
     if (value > left() / bytesEach) throw Malformed{"a count exceeds its data"};

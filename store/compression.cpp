@@ -61,8 +61,8 @@ std::span<const std::byte> Decompressor::decompress(std::span<const std::byte> b
   const unsigned long long size = ZSTD_getFrameContentSize(data.data(), data.size());
   if (size > kLargestBlock) throw Malformed{"a compressed block is damaged"};
   data_.resize(static_cast<size_t>(size));
-  const size_t got = ZSTD_decompressDCtx(context_->zstd, data_.data(), data_.size(), data.data(),
-                                         data.size());
+  const size_t got =
+      ZSTD_decompressDCtx(context_->zstd, data_.data(), data_.size(), data.data(), data.size());
   if (ZSTD_isError(got) || got != size) throw Malformed{"a compressed block is damaged"};
   return data_;
 }

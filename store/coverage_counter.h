@@ -9,8 +9,8 @@ namespace ulpscope {
 /// Counts coverage, operand by operand.
 class CoverageCounter {
  public:
-  /// Kernel calls count as kernels; entries of compiled regions as neither kernels nor ops, for they
-  /// only enclose what runs.
+  /// Kernel calls count as kernels; entries of compiled regions as neither kernels nor ops, for
+  /// they only enclose what runs.
   void add(OpKind kind) {
     if (kind == OpKind::kernel) {
       ++kernels_;

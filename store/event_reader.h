@@ -31,8 +31,11 @@ class EventReader {
           onOp(record);
           break;
         }
-        case EventBuffer::Tag::region: onRegion(in_.fixed<RawRegion>()); break;
-        default: throw Malformed{"unknown record"};
+        case EventBuffer::Tag::region:
+          onRegion(in_.fixed<RawRegion>());
+          break;
+        default:
+          throw Malformed{"unknown record"};
       }
     }
   }

@@ -34,7 +34,9 @@ bool sameBits(double a, double b) {
   return std::bit_cast<uint64_t>(a) == std::bit_cast<uint64_t>(b);
 }
 
-bool fitsFloat(double value) { return sameBits(static_cast<double>(static_cast<float>(value)), value); }
+bool fitsFloat(double value) {
+  return sameBits(static_cast<double>(static_cast<float>(value)), value);
+}
 
 /// The significant high bytes of a double's bits; sums of small integers and of bfloat16 have few.
 int significantBytes(double value) {
@@ -55,8 +57,8 @@ double unpackTrimmed(ByteReader& in, int bytes) {
 }
 
 void packStatistics(const Statistics& s, ByteWriter& out) {
-  const uint64_t counts[] = {s.nan, s.positiveInfinity, s.negativeInfinity,
-                             s.zero, s.negativeZero, s.subnormal};
+  const uint64_t counts[] = {s.nan,  s.positiveInfinity, s.negativeInfinity,
+                             s.zero, s.negativeZero,     s.subnormal};
   uint8_t mask = 0;
   for (int i = 0; i < 6; ++i) mask |= static_cast<uint8_t>((counts[i] != 0) << i);
   uint8_t flags = mask != 0 ? kCounts : 0;
@@ -106,8 +108,8 @@ void unpackStatistics(ByteReader& in, Statistics& s) {
   const uint8_t flags = in.u8();
   s.components = in.varint();
   if (flags & kCounts) {
-    uint64_t* const counts[] = {&s.nan, &s.positiveInfinity, &s.negativeInfinity,
-                                &s.zero, &s.negativeZero, &s.subnormal};
+    uint64_t* const counts[] = {&s.nan,  &s.positiveInfinity, &s.negativeInfinity,
+                                &s.zero, &s.negativeZero,     &s.subnormal};
     const uint8_t mask = in.u8();
     for (int i = 0; i < 6; ++i) {
       if (mask >> i & 1) *counts[i] = in.varint();

@@ -17,7 +17,9 @@ std::mutex& gate() {
 
 }  // namespace
 
-std::unique_lock<std::mutex> enterForkGate() { return std::unique_lock(gate()); }
+std::unique_lock<std::mutex> enterForkGate() {
+  return std::unique_lock(gate());
+}
 
 void installForkGate() {
   static std::once_flag once;
@@ -30,6 +32,8 @@ void installForkGate() {
   });
 }
 
-uint64_t forkCount() { return forks.load(std::memory_order_relaxed); }
+uint64_t forkCount() {
+  return forks.load(std::memory_order_relaxed);
+}
 
 }  // namespace ulpscope

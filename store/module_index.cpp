@@ -38,7 +38,8 @@ RegionId ModuleIndex::moduleOf(RegionId region) const {
 
 void ModuleIndex::addForward(const Op& op) {
   if (op.sequence < 0 || op.phase == Phase::backward) return;
-  // Several ops can carry one number (it goes up only where a node is made): the last made the node.
+  // Several ops can carry one number (it goes up only where a node is made): the last made the
+  // node.
   forward_[{op.thread, op.sequence}] = moduleOf(op.region);
 }
 

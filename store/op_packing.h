@@ -8,7 +8,8 @@
 #include "store/records.h"
 
 /// Chunks of ops and of regions: one column of varints a field, as differences to what stands
-/// before, so that the equal stretches of equal steps compress away. docs/trace-format.md, "Chunks".
+/// before, so that the equal stretches of equal steps compress away. docs/trace-format.md,
+/// "Chunks".
 namespace ulpscope {
 
 /// Columns of one block, length-prefixed; a column whose values are all 0 takes one byte.

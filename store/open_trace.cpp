@@ -73,9 +73,9 @@ void harden(sqlite::Database& database) {
   database.execute("PRAGMA cell_size_check=ON");
 }
 
-/// No log: nothing changes the file any more. "immutable" also keeps SQLite from making a log where a
-/// reader kept the writer from leaving WAL mode, and from rolling back a journal that a writer killed
-/// while leaving it left behind (the file is the same but for the mode).
+/// No log: nothing changes the file any more. "immutable" also keeps SQLite from making a log where
+/// a reader kept the writer from leaving WAL mode, and from rolling back a journal that a writer
+/// killed while leaving it left behind (the file is the same but for the mode).
 sqlite::Database openFinished(const std::string& path) {
   std::error_code failed;
   std::string absolute = std::filesystem::absolute(path, failed).string();
@@ -101,7 +101,8 @@ sqlite::Database openShared(const std::string& path) {
 }
 
 void checkTables(sqlite::Database& database) {
-  sqlite::Statement row(database, "SELECT sql FROM sqlite_schema WHERE name = ? AND type = 'table'");
+  sqlite::Statement row(database,
+                        "SELECT sql FROM sqlite_schema WHERE name = ? AND type = 'table'");
   for (const TableDefinition& table : kTables) {
     row.bind(1, table.name);
     if (!row.step() || row.text(0) != table.sql) {

@@ -204,8 +204,8 @@ const std::string& Reader::Impl::string(StringId id) {
 
 void Reader::Impl::loadRegions() {
   if (!regions.empty() && !trace.live) return;
-  sqlite::Statement rows(
-      database, "SELECT chunk, count, packed FROM region WHERE chunk > ? ORDER BY chunk");
+  sqlite::Statement rows(database,
+                         "SELECT chunk, count, packed FROM region WHERE chunk > ? ORDER BY chunk");
   rows.bind(1, lastRegionRow);
   std::vector<Region> added;
   int64_t last = lastRegionRow;
@@ -257,7 +257,8 @@ Coverage Reader::Impl::count() {
     readChunk(chunk, table);
     for (const Op& op : table.ops) counter.add(op.kind);
     for (const Operand& operand : table.operands) {
-      counter.add(operand.role, operand.skip, operand.closure, static_cast<bool>(operand.fingerprint));
+      counter.add(operand.role, operand.skip, operand.closure,
+                  static_cast<bool>(operand.fingerprint));
     }
   }
   return counter.result();
@@ -316,9 +317,9 @@ const Fingerprint* Reader::Impl::fingerprint(FingerprintId id) {
     loadDigests();
   }
   if (id.value > static_cast<int64_t>(digests.size())) return nullptr;
-  const auto after =
-      std::upper_bound(fingerprintChunks.begin(), fingerprintChunks.end(), id.value,
-                       [](int64_t value, const FingerprintChunk& chunk) { return value < chunk.first; });
+  const auto after = std::upper_bound(
+      fingerprintChunks.begin(), fingerprintChunks.end(), id.value,
+      [](int64_t value, const FingerprintChunk& chunk) { return value < chunk.first; });
   const FingerprintChunk& chunk = *std::prev(after);
   readFingerprints.bind(1, chunk.first);
   if (!readFingerprints.step()) throw Malformed{"rows are missing"};
@@ -341,9 +342,15 @@ Reader::~Reader() = default;
 Reader::Reader(Reader&&) noexcept = default;
 Reader& Reader::operator=(Reader&&) noexcept = default;
 
-const std::string& Reader::path() const { return impl_->path; }
-int Reader::formatVersion() const { return impl_->formatVersion; }
-int Reader::fingerprintVersion() const { return impl_->fingerprintVersion; }
+const std::string& Reader::path() const {
+  return impl_->path;
+}
+int Reader::formatVersion() const {
+  return impl_->formatVersion;
+}
+int Reader::fingerprintVersion() const {
+  return impl_->fingerprintVersion;
+}
 
 bool Reader::complete() const {
   return impl_->guarded([&] {
@@ -384,7 +391,8 @@ Coverage Reader::coverage() const {
       if (key == "kernels") coverage.kernels = value;
       if (key == "tensors") coverage.tensors = value;
       if (key == "hashed") coverage.hashed = value;
-      if (key.starts_with(kSkipped)) coverage.skipped.emplace_back(key.substr(kSkipped.size()), value);
+      if (key.starts_with(kSkipped))
+        coverage.skipped.emplace_back(key.substr(kSkipped.size()), value);
       if (key == "closure.matched") coverage.closureMatched = value;
       if (key == "closure.broken") coverage.closureBroken = value;
       if (key == "closure.unchecked") coverage.closureUnchecked = value;
@@ -506,7 +514,8 @@ void Reader::readOps(OpId first, int64_t limit, OpTable& out) const {
     std::erase_if(table.ops, [&](const Op& op) { return op.id < first; });
     std::stable_sort(table.ops.begin(), table.ops.end(),
                      [](const Op& a, const Op& b) { return a.id < b.id; });
-    if (static_cast<int64_t>(table.ops.size()) > limit) table.ops.resize(static_cast<size_t>(limit));
+    if (static_cast<int64_t>(table.ops.size()) > limit)
+      table.ops.resize(static_cast<size_t>(limit));
     for (Op op : table.ops) {
       const auto operands = table.of(op);
       op.firstOperand = static_cast<uint32_t>(out.operands.size());

@@ -13,9 +13,9 @@ struct Key128 {
   friend bool operator==(const Key128&, const Key128&) = default;
 };
 
-/// The ids of the values seen lately, in bounded memory: two generations of an open-addressed table;
-/// what is found in the old one moves to the young one, and when the young one is full the old one
-/// is forgotten. A value that was forgotten gets a second id, which the format allows.
+/// The ids of the values seen lately, in bounded memory: two generations of an open-addressed
+/// table; what is found in the old one moves to the young one, and when the young one is full the
+/// old one is forgotten. A value that was forgotten gets a second id, which the format allows.
 class RecentMap {
  public:
   /// Remembers at least the last `generation` values that were found or inserted, at most twice as

@@ -8,10 +8,13 @@ namespace {
 
 // By c10::DeviceType.
 constexpr std::array<std::string_view, 21> kDevices{
-    "cpu", "cuda", "mkldnn", "opengl", "opencl", "ideep", "hip", "fpga", "maia", "xla", "vulkan",
-    "metal", "xpu", "mps", "meta", "hpu", "ve", "lazy", "ipu", "mtia", "privateuseone"};
+    "cpu",  "cuda", "mkldnn", "opengl", "opencl", "ideep", "hip",
+    "fpga", "maia", "xla",    "vulkan", "metal",  "xpu",   "mps",
+    "meta", "hpu",  "ve",     "lazy",   "ipu",    "mtia",  "privateuseone"};
 
-StringId readString(ByteReader& in) { return {static_cast<uint32_t>(in.varint())}; }
+StringId readString(ByteReader& in) {
+  return {static_cast<uint32_t>(in.varint())};
+}
 
 std::vector<std::string> readStrings(ByteReader& in, const StringOf& text) {
   std::vector<std::string> strings(in.count(1));
@@ -41,8 +44,8 @@ Stack readStack(ByteReader& in, const StringOf& text) {
 }  // namespace
 
 std::string deviceText(uint8_t type, int8_t index) {
-  std::string text = type < kDevices.size() ? std::string(kDevices[type])
-                                            : "device" + std::to_string(type);
+  std::string text =
+      type < kDevices.size() ? std::string(kDevices[type]) : "device" + std::to_string(type);
   // The CPU is one device, whatever index a tensor carries.
   if (type != 0 && index >= 0) text += ":" + std::to_string(index);
   return text;
@@ -82,8 +85,8 @@ void packProvenance(const Provenance& provenance, const InternString& intern, By
   out.varint(intern(provenance.code).value);
   out.varint(provenance.sources.size());
   for (const SourceOp& source : provenance.sources) {
-    for (const auto* text : {&source.node, &source.op, &source.overload, &source.module,
-                             &source.moduleClass}) {
+    for (const auto* text :
+         {&source.node, &source.op, &source.overload, &source.module, &source.moduleClass}) {
       out.varint(intern(*text).value);
     }
     out.u8(source.backward);
@@ -111,8 +114,8 @@ Provenance unpackProvenance(std::span<const std::byte> packed, const StringOf& t
   provenance.code = text(readString(in));
   provenance.sources.resize(in.count(8));
   for (SourceOp& source : provenance.sources) {
-    for (auto* field : {&source.node, &source.op, &source.overload, &source.module,
-                        &source.moduleClass}) {
+    for (auto* field :
+         {&source.node, &source.op, &source.overload, &source.module, &source.moduleClass}) {
       *field = text(readString(in));
     }
     source.backward = in.u8() != 0;

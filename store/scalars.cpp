@@ -29,7 +29,9 @@ std::string complexText(double real, double imaginary) {
   return "(" + part(real) + second + "j)";
 }
 
-const char* boolText(uint8_t value) { return value != 0 ? "True" : "False"; }
+const char* boolText(uint8_t value) {
+  return value != 0 ? "True" : "False";
+}
 
 template <class T, class Text>
 std::string listText(ByteReader& in, Text&& text) {
@@ -45,10 +47,14 @@ std::string listText(ByteReader& in, Text&& text) {
 
 std::string scalarText(ByteReader& in, ScalarTag tag) {
   switch (tag) {
-    case ScalarTag::none: return "None";
-    case ScalarTag::boolean: return boolText(in.u8());
-    case ScalarTag::integer: return std::to_string(in.fixed<int64_t>());
-    case ScalarTag::floating: return floatText(in.fixed<double>());
+    case ScalarTag::none:
+      return "None";
+    case ScalarTag::boolean:
+      return boolText(in.u8());
+    case ScalarTag::integer:
+      return std::to_string(in.fixed<int64_t>());
+    case ScalarTag::floating:
+      return floatText(in.fixed<double>());
     case ScalarTag::complexNumber: {
       const auto real = in.fixed<double>();
       return complexText(real, in.fixed<double>());
@@ -59,25 +65,39 @@ std::string scalarText(ByteReader& in, ScalarTag tag) {
     }
     case ScalarTag::integers:
       return listText<int64_t>(in, [](int64_t value) { return std::to_string(value); });
-    case ScalarTag::floatings: return listText<double>(in, floatText);
-    case ScalarTag::booleans: return listText<uint8_t>(in, boolText);
-    case ScalarTag::dtype: return std::string(info(static_cast<DType>(in.u8())).name);
+    case ScalarTag::floatings:
+      return listText<double>(in, floatText);
+    case ScalarTag::booleans:
+      return listText<uint8_t>(in, boolText);
+    case ScalarTag::dtype:
+      return std::string(info(static_cast<DType>(in.u8())).name);
   }
   throw Malformed{"a scalar argument is damaged"};
 }
 
 void skipScalar(ByteReader& in, ScalarTag tag) {
   switch (tag) {
-    case ScalarTag::none: return;
+    case ScalarTag::none:
+      return;
     case ScalarTag::boolean:
-    case ScalarTag::dtype: in.raw(1); return;
+    case ScalarTag::dtype:
+      in.raw(1);
+      return;
     case ScalarTag::integer:
-    case ScalarTag::floating: in.raw(8); return;
-    case ScalarTag::complexNumber: in.raw(16); return;
+    case ScalarTag::floating:
+      in.raw(8);
+      return;
+    case ScalarTag::complexNumber:
+      in.raw(16);
+      return;
     case ScalarTag::text:
-    case ScalarTag::booleans: in.raw(in.fixed<uint32_t>()); return;
+    case ScalarTag::booleans:
+      in.raw(in.fixed<uint32_t>());
+      return;
     case ScalarTag::integers:
-    case ScalarTag::floatings: in.raw(uint64_t{8} * in.fixed<uint32_t>()); return;
+    case ScalarTag::floatings:
+      in.raw(uint64_t{8} * in.fixed<uint32_t>());
+      return;
   }
   throw Malformed{"a scalar argument is damaged"};
 }

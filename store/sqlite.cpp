@@ -12,18 +12,21 @@ TraceError describe(int code, const std::string& path, std::string_view message)
   const std::string file = path + ": ";
   switch (code & 0xff) {
     case SQLITE_NOTADB:
-      return {Code::notATrace, file + "is not an ulpscope trace; give a file that "
-                                      "`ulpscope record` wrote"};
+      return {Code::notATrace, file +
+                                   "is not an ulpscope trace; give a file that "
+                                   "`ulpscope record` wrote"};
     case SQLITE_CORRUPT:
       return {Code::corrupt, file + "the trace is damaged; record the run again"};
     case SQLITE_FULL:
-      return {Code::diskFull, file + "the disk is full; free some space or write the trace "
-                                     "elsewhere (-o)"};
+      return {Code::diskFull, file +
+                                  "the disk is full; free some space or write the trace "
+                                  "elsewhere (-o)"};
     case SQLITE_PERM:
     case SQLITE_AUTH:
     case SQLITE_READONLY:
-      return {Code::permission, file + "no permission; check the owner and mode of the file and "
-                                       "its folder"};
+      return {Code::permission, file +
+                                    "no permission; check the owner and mode of the file and "
+                                    "its folder"};
     case SQLITE_NOMEM:
       return {Code::io, file + "out of memory"};
     case SQLITE_BUSY:
@@ -34,8 +37,9 @@ TraceError describe(int code, const std::string& path, std::string_view message)
       if (!std::filesystem::exists(path, ignored)) {
         return {Code::missing, file + "no such file; check the path"};
       }
-      return {Code::permission, file + "can't be opened; check the owner and mode of the file and "
-                                       "its folder"};
+      return {Code::permission, file +
+                                    "can't be opened; check the owner and mode of the file and "
+                                    "its folder"};
     }
     case SQLITE_IOERR:
       return {Code::io, file + "input/output error (" + std::string(message) +
@@ -70,7 +74,9 @@ void Database::open(const std::string& name, int flags, const char* vfs) {
   sqlite3_extended_result_codes(handle_, 1);
 }
 
-Database::~Database() { sqlite3_close_v2(handle_); }
+Database::~Database() {
+  sqlite3_close_v2(handle_);
+}
 
 Database::Database(Database&& other) noexcept
     : handle_(std::exchange(other.handle_, nullptr)), path_(std::move(other.path_)) {}
@@ -81,7 +87,9 @@ Database& Database::operator=(Database&& other) noexcept {
   return *this;
 }
 
-void Database::fail(int code) const { throw describe(code, path_, sqlite3_errmsg(handle_)); }
+void Database::fail(int code) const {
+  throw describe(code, path_, sqlite3_errmsg(handle_));
+}
 
 void Database::execute(const char* sql) {
   const int code = sqlite3_exec(handle_, sql, nullptr, nullptr, nullptr);
@@ -104,7 +112,9 @@ Statement::Statement(Database& database, std::string_view sql) : database_(&data
   if (code != SQLITE_OK) database.fail(code);
 }
 
-Statement::~Statement() { sqlite3_finalize(statement_); }
+Statement::~Statement() {
+  sqlite3_finalize(statement_);
+}
 
 Statement::Statement(Statement&& other) noexcept
     : database_(other.database_), statement_(std::exchange(other.statement_, nullptr)) {}
@@ -124,8 +134,8 @@ Statement& Statement::bind(int index, int64_t value) {
 Statement& Statement::bind(int index, std::string_view value) {
   // A null pointer would bind NULL.
   const char* data = value.data() != nullptr ? value.data() : "";
-  const int code = sqlite3_bind_text64(statement_, index, data, value.size(), SQLITE_STATIC,
-                                       SQLITE_UTF8);
+  const int code =
+      sqlite3_bind_text64(statement_, index, data, value.size(), SQLITE_STATIC, SQLITE_UTF8);
   if (code != SQLITE_OK) database_->fail(code);
   return *this;
 }
@@ -154,9 +164,13 @@ void Statement::run() {
   }
 }
 
-void Statement::reset() { sqlite3_reset(statement_); }
+void Statement::reset() {
+  sqlite3_reset(statement_);
+}
 
-int64_t Statement::integer(int column) const { return sqlite3_column_int64(statement_, column); }
+int64_t Statement::integer(int column) const {
+  return sqlite3_column_int64(statement_, column);
+}
 
 std::string_view Statement::text(int column) const {
   const auto* data = reinterpret_cast<const char*>(sqlite3_column_text(statement_, column));

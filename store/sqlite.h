@@ -60,8 +60,8 @@ class Statement {
   void reset();
 
   int64_t integer(int column) const;
-  std::string_view text(int column) const;             ///< valid until the next step or reset
-  std::span<const std::byte> blob(int column) const;   ///< valid until the next step or reset
+  std::string_view text(int column) const;            ///< valid until the next step or reset
+  std::span<const std::byte> blob(int column) const;  ///< valid until the next step or reset
 
  private:
   Database* database_ = nullptr;

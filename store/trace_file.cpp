@@ -28,12 +28,14 @@ TraceError creationError(const std::string& path, int error) {
     case EACCES:
     case EPERM:
     case EROFS:
-      return {Code::permission, path + ": the folder is not writable; write the trace elsewhere "
-                                       "(-o)"};
+      return {Code::permission, path +
+                                    ": the folder is not writable; write the trace elsewhere "
+                                    "(-o)"};
     case ENOSPC:
     case EDQUOT:
-      return {Code::diskFull, path + ": the disk is full; free some space or write the trace "
-                                     "elsewhere (-o)"};
+      return {Code::diskFull, path +
+                                  ": the disk is full; free some space or write the trace "
+                                  "elsewhere (-o)"};
     default:
       return {Code::io, path + ": can't be created: " + std::strerror(error)};
   }
@@ -70,7 +72,8 @@ TraceFile::TraceFile(const std::string& path, bool overwrite) {
     sqlite3_busy_timeout(database_.handle(), 2000);
     // Survives the death of the process, not that of the machine: no waiting for the disk.
     database_.execute("PRAGMA synchronous=OFF");
-    database_.execute("PRAGMA journal_mode=MEMORY");  // no log of the tables' creation to be left over
+    database_.execute(
+        "PRAGMA journal_mode=MEMORY");  // no log of the tables' creation to be left over
     database_.execute("BEGIN");
     database_.execute(("PRAGMA application_id=" + std::to_string(kApplicationId)).c_str());
     database_.execute(("PRAGMA user_version=" + std::to_string(kFormatVersion)).c_str());
@@ -89,13 +92,16 @@ TraceFile::TraceFile(const std::string& path, bool overwrite) {
     type_ = prepare("INSERT INTO type VALUES(?, ?)");
     scalars_ = prepare("INSERT INTO scalars VALUES(?, ?)");
     region_ = prepare("INSERT INTO region(count, packed) VALUES(?, ?)");
-    op_ = prepare("INSERT INTO op(first, last, step, count, operand_count, ops, operands) "
-                  "VALUES(?, ?, ?, ?, ?, ?, ?)");
+    op_ = prepare(
+        "INSERT INTO op(first, last, step, count, operand_count, ops, operands) "
+        "VALUES(?, ?, ?, ?, ?, ?, ?)");
     fingerprint_ = prepare("INSERT INTO fingerprint VALUES(?, ?, ?, ?)");
-    environment_ = prepare("INSERT INTO environment VALUES(?, ?) "
-                           "ON CONFLICT(key) DO UPDATE SET value = excluded.value");
-    meta_ = prepare("INSERT INTO meta VALUES(?, ?) "
-                    "ON CONFLICT(key) DO UPDATE SET value = excluded.value");
+    environment_ = prepare(
+        "INSERT INTO environment VALUES(?, ?) "
+        "ON CONFLICT(key) DO UPDATE SET value = excluded.value");
+    meta_ = prepare(
+        "INSERT INTO meta VALUES(?, ?) "
+        "ON CONFLICT(key) DO UPDATE SET value = excluded.value");
     event_ = prepare("INSERT INTO event(at, kind, text) VALUES(?, ?, ?)");
   } catch (...) {
     ::unlink(path.c_str());
@@ -103,15 +109,18 @@ TraceFile::TraceFile(const std::string& path, bool overwrite) {
   }
 }
 
-void TraceFile::begin() { database_.execute("BEGIN"); }
+void TraceFile::begin() {
+  database_.execute("BEGIN");
+}
 
 void TraceFile::commit() {
   database_.execute("COMMIT");
   struct stat status {};
   const std::string& path = database_.path();
   if (::stat(path.c_str(), &status) != 0 || status.st_ino != inode_ || status.st_dev != device_) {
-    throw TraceError(Code::io, path + ": the trace was removed or replaced while it was written; "
-                                      "recording stopped");
+    throw TraceError(Code::io, path +
+                                   ": the trace was removed or replaced while it was written; "
+                                   "recording stopped");
   }
 }
 

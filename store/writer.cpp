@@ -58,7 +58,10 @@ std::string textOf(std::span<const std::byte> bytes) {
 
 struct Writer::Impl {
   Impl(const std::string& path, const Options& options)
-      : path(path), options(options), forks(forkCount()), file(std::in_place, path, options.overwrite),
+      : path(path),
+        options(options),
+        forks(forkCount()),
+        file(std::in_place, path, options.overwrite),
         encoder(std::in_place, *file) {}
 
   /// None in a forked child, where the parent's thread does not run and its locks may be held for
@@ -128,8 +131,8 @@ struct Writer::Impl {
 };
 
 template <class Id, class Pack>
-Id Writer::Impl::intern(std::unordered_map<Key128, uint32_t, KeyHash>& known,
-                        PendingRow::Kind kind, Pack&& pack) {
+Id Writer::Impl::intern(std::unordered_map<Key128, uint32_t, KeyHash>& known, PendingRow::Kind kind,
+                        Pack&& pack) {
   const std::lock_guard lock(internMutex);
   packed.clear();
   pack(packed);
@@ -217,13 +220,20 @@ void Writer::Impl::writeRow(const PendingRow& row) {
   using Kind = PendingRow::Kind;
   const auto id = static_cast<uint32_t>(row.id);
   switch (row.kind) {
-    case Kind::string: return file->addString({id}, row.a);
-    case Kind::schema: return file->addSchema({id}, bytesOf(row.a));
-    case Kind::stack: return file->addStack({id}, bytesOf(row.a));
-    case Kind::provenance: return file->addProvenance({id}, bytesOf(row.a));
-    case Kind::environment: return file->setEnvironment(row.a, row.b);
-    case Kind::meta: return file->setMeta(row.a, row.b);
-    case Kind::event: return file->addEvent({row.id}, row.a, row.b);
+    case Kind::string:
+      return file->addString({id}, row.a);
+    case Kind::schema:
+      return file->addSchema({id}, bytesOf(row.a));
+    case Kind::stack:
+      return file->addStack({id}, bytesOf(row.a));
+    case Kind::provenance:
+      return file->addProvenance({id}, bytesOf(row.a));
+    case Kind::environment:
+      return file->setEnvironment(row.a, row.b);
+    case Kind::meta:
+      return file->setMeta(row.a, row.b);
+    case Kind::event:
+      return file->addEvent({row.id}, row.a, row.b);
   }
 }
 
@@ -380,7 +390,8 @@ StringId Writer::string(std::string_view text) {
 SchemaId Writer::schema(const Schema& schema) {
   return Impl::guarded(impl_, [&](Impl& impl) {
     return impl.intern<SchemaId>(impl.schemas, PendingRow::Kind::schema, [&](ByteWriter& out) {
-      packSchema(schema, [&](std::string_view text) { return impl.internString(text); }, out);
+      packSchema(
+          schema, [&](std::string_view text) { return impl.internString(text); }, out);
     });
   });
 }
@@ -388,7 +399,8 @@ SchemaId Writer::schema(const Schema& schema) {
 StackId Writer::stack(const Stack& stack) {
   return Impl::guarded(impl_, [&](Impl& impl) {
     return impl.intern<StackId>(impl.stacks, PendingRow::Kind::stack, [&](ByteWriter& out) {
-      packStack(stack, [&](std::string_view text) { return impl.internString(text); }, out);
+      packStack(
+          stack, [&](std::string_view text) { return impl.internString(text); }, out);
     });
   });
 }
@@ -397,8 +409,8 @@ ProvenanceId Writer::provenance(const Provenance& provenance) {
   return Impl::guarded(impl_, [&](Impl& impl) {
     return impl.intern<ProvenanceId>(
         impl.provenances, PendingRow::Kind::provenance, [&](ByteWriter& out) {
-          packProvenance(provenance,
-                         [&](std::string_view text) { return impl.internString(text); }, out);
+          packProvenance(
+              provenance, [&](std::string_view text) { return impl.internString(text); }, out);
         });
   });
 }
@@ -453,6 +465,8 @@ std::string Writer::error() const {
   });
 }
 
-void Writer::abandonAfterFork() { impl_ = nullptr; }
+void Writer::abandonAfterFork() {
+  impl_ = nullptr;
+}
 
 }  // namespace ulpscope

@@ -67,7 +67,8 @@ void write(Writer& writer, int64_t ops) {
   const std::vector<Fingerprint> samples = fingerprints();
   std::vector<SchemaId> schemas;
   for (int i = 0; i < 60; ++i) {
-    schemas.push_back(writer.schema({"aten::op" + std::to_string(i), "", {"self", "other"}, {"out"}}));
+    schemas.push_back(
+        writer.schema({"aten::op" + std::to_string(i), "", {"self", "other"}, {"out"}}));
   }
   const StringId module = writer.string("transformer.h.0.mlp");
   const StringId className = writer.string("GPT2MLP");
@@ -79,8 +80,12 @@ void write(Writer& writer, int64_t ops) {
   for (int64_t id = 1; id <= ops; ++id) {
     const int64_t inStep = id % kOpsPerStep;
     if (inStep % 10 == 0) {
-      buffer.addRegion({.id = {++region}, .kind = RegionKind::module, .step = static_cast<int32_t>(id / kOpsPerStep),
-                        .begin = {id}, .name = module, .detail = className});
+      buffer.addRegion({.id = {++region},
+                        .kind = RegionKind::module,
+                        .step = static_cast<int32_t>(id / kOpsPerStep),
+                        .begin = {id},
+                        .name = module,
+                        .detail = className});
     }
     scalars.clear();
     if (inStep % 4 == 0) scalars.integer(2, inStep % 64);
@@ -95,9 +100,11 @@ void write(Writer& writer, int64_t ops) {
     op.scalarBytes = static_cast<uint32_t>(scalars.bytes().size());
     buffer.addOp(op, scalars.bytes());
     for (int i = 0; i < 3; ++i) {
-      const int64_t produced = std::max<int64_t>(1, i == 2 ? id : id - 1 - static_cast<int64_t>(random() % 40));
+      const int64_t produced =
+          std::max<int64_t>(1, i == 2 ? id : id - 1 - static_cast<int64_t>(random() % 40));
       Fingerprint fingerprint = samples[static_cast<size_t>(produced) % samples.size()];
-      fingerprint.digest = {static_cast<uint64_t>(produced) * 0x9e3779b97f4a7c15, static_cast<uint64_t>(produced) * 0xbf58476d1ce4e5b9};
+      fingerprint.digest = {static_cast<uint64_t>(produced) * 0x9e3779b97f4a7c15,
+                            static_cast<uint64_t>(produced) * 0xbf58476d1ce4e5b9};
       RawOperand operand;
       operand.role = i == 2 ? Role::output : Role::input;
       operand.closure = i == 2 ? Closure::unchecked : Closure::matched;
@@ -137,8 +144,10 @@ int main(int argc, char** argv) {
       fmt::print("{}\n", writer.error());
       return 1;
     }
-    fmt::print("write     {:.2f} s wall, {:.2f} us/op wall, {:.2f} us/op CPU of all threads, {:.0f} MiB resident\n",
-               wall, wall / n * 1e6, (cpuSeconds() - cpu) / n * 1e6, residentMiB());
+    fmt::print(
+        "write     {:.2f} s wall, {:.2f} us/op wall, {:.2f} us/op CPU of all threads, {:.0f} MiB "
+        "resident\n",
+        wall, wall / n * 1e6, (cpuSeconds() - cpu) / n * 1e6, residentMiB());
   }
   const auto size = static_cast<double>(std::filesystem::file_size(path));
   fmt::print("file      {:.1f} MiB, {:.1f} bytes/op\n", size / 1048576, size / n);
@@ -156,7 +165,8 @@ int main(int argc, char** argv) {
   fmt::print("digests   {:.3f} s ({:x})\n", secondsSince(start), mixed);
   start = Clock::now();
   double sum = 0;
-  for (const Operand& operand : table.operands) sum += reader.fingerprint(operand.fingerprint).statistics.l1;
+  for (const Operand& operand : table.operands)
+    sum += reader.fingerprint(operand.fingerprint).statistics.l1;
   fmt::print("statistics {:.3f} s ({})\n", secondsSince(start), sum);
   start = Clock::now();
   size_t named = 0;

@@ -35,10 +35,20 @@ void makeTrace(const std::string& path) {
     for (int i = 0; i < 8; ++i) {
       auto layer = t.module("layer." + std::to_string(i), "Layer");
       auto y = t.random({4, 4});
-      t.op({.name = "aten::mm", .inputs = {x, t.parameter({4, 4})}, .outputs = {y},
-            .scalars = [](ScalarPacker& s) { s.integer(2, 1); s.text(3, "none"); },
+      t.op({.name = "aten::mm",
+            .inputs = {x, t.parameter({4, 4})},
+            .outputs = {y},
+            .scalars =
+                [](ScalarPacker& s) {
+                  s.integer(2, 1);
+                  s.text(3, "none");
+                },
             .stack = {{"train.py", 10 + i, "forward"}},
-            .provenance = {"g", "k", {{"mm", "aten::mm", "default", "layer", "Layer", false, 0, {}}}, {{0, 0, 1, "only"}}, "code"},
+            .provenance = {"g",
+                           "k",
+                           {{"mm", "aten::mm", "default", "layer", "Layer", false, 0, {}}},
+                           {{0, 0, 1, "only"}},
+                           "code"},
             .sequence = i});
       x = y;
     }
@@ -187,14 +197,16 @@ TEST(Hostile, CountsCannotTakeAllMemory) {
   const std::string path = folder.file("a.ulps");
   makeTrace(path);
   // Each row claims 65,536 ops of zeros in a few bytes.
-  execute(path,
-          "DELETE FROM op; WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < "
-          "20000) INSERT INTO op SELECT i, 1, 65536, 0, 65536, 0, x'0000', x'0000' FROM n");
+  execute(
+      path,
+      "DELETE FROM op; WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < "
+      "20000) INSERT INTO op SELECT i, 1, 65536, 0, 65536, 0, x'0000', x'0000' FROM n");
   EXPECT_EQ(codeOf(path), Code::corrupt);
   makeTrace(folder.file("b.ulps"));
-  execute(folder.file("b.ulps"),
-          "DELETE FROM region; WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE "
-          "i < 20000) INSERT INTO region SELECT i, 65536, x'0000' FROM n");
+  execute(
+      folder.file("b.ulps"),
+      "DELETE FROM region; WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE "
+      "i < 20000) INSERT INTO region SELECT i, 65536, x'0000' FROM n");
   EXPECT_EQ(codeOf(folder.file("b.ulps")), Code::corrupt);
 }
 
@@ -256,7 +268,9 @@ TEST(Hostile, OverwrittenStretches) {
     const size_t at = random() % damaged.size();
     const size_t length = std::min<size_t>(damaged.size() - at, 1 + random() % 200);
     for (size_t i = 0; i < length; ++i) {
-      damaged[at + i] = round % 3 == 0 ? '\xff' : round % 3 == 1 ? '\0' : static_cast<char>(random());
+      damaged[at + i] = round % 3 == 0   ? '\xff'
+                        : round % 3 == 1 ? '\0'
+                                         : static_cast<char>(random());
     }
     readDamaged(folder.file("damaged.ulps"), damaged);
   }

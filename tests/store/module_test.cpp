@@ -48,9 +48,9 @@ TEST(ModuleOfAnOp, InnermostByRegionAndInBackwardByTheForwardOp) {
   }
   const Reader reader(path);
   const OpTable table = reader.readAll();
-  const Module expected[] = {{"h.0", "Block"}, {"h.0", "Block"}, {"h.0.mlp", "MLP"}, {"", ""},
-                             {"h.0.mlp", "MLP"}, {"h.0", "Block"}, {"", ""}, {"", ""}, {"", ""},
-                             {"h.1", "Block"}};
+  const Module expected[] = {{"h.0", "Block"},   {"h.0", "Block"}, {"h.0.mlp", "MLP"}, {"", ""},
+                             {"h.0.mlp", "MLP"}, {"h.0", "Block"}, {"", ""},           {"", ""},
+                             {"", ""},           {"h.1", "Block"}};
   ASSERT_EQ(table.ops.size(), std::size(expected));
   for (size_t i = 0; i < table.ops.size(); ++i) {
     EXPECT_EQ(reader.module(table.ops[i]), expected[i]) << "op " << i + 1;
@@ -68,7 +68,7 @@ TEST(ModuleIndex, ParentsThatAreMissingYoungerOrCyclicEndTheChain) {
   const std::vector<Region> regions{
       region(1, 3, RegionKind::scope),   // parent comes later
       region(2, 99, RegionKind::scope),  // missing
-      region(3, 0, RegionKind::module), region(4, 5, RegionKind::scope),
+      region(3, 0, RegionKind::module),   region(4, 5, RegionKind::scope),
       region(5, 4, RegionKind::scope),  // a cycle
       region(6, 6, RegionKind::autograd), region(7, 4, RegionKind::scope)};
   const ModuleIndex index(regions);

@@ -97,8 +97,8 @@ bool sameBits(const Fingerprint& a, const Fingerprint& b) {
                s.positiveInfinity == t.positiveInfinity &&
                s.negativeInfinity == t.negativeInfinity && s.zero == t.zero &&
                s.negativeZero == t.negativeZero && s.subnormal == t.subnormal &&
-               same(s.min, t.min) && same(s.max, t.max) && same(s.sum, t.sum) &&
-               same(s.l1, t.l1) && same(s.sumSquares, t.sumSquares);
+               same(s.min, t.min) && same(s.max, t.max) && same(s.sum, t.sum) && same(s.l1, t.l1) &&
+               same(s.sumSquares, t.sumSquares);
   for (int i = 0; i < kSketchSize; ++i) equal = equal && same(a.sketch[i], b.sketch[i]);
   return equal;
 }
@@ -145,38 +145,69 @@ TEST(FingerprintPacking, RealOnesAreLosslessAndSmall) {
 
 TEST(FingerprintPacking, AnyNumbersAreLossless) {
   std::mt19937_64 random(4);
-  const double special[] = {0.0, -0.0, 1.0, -1.0, kInfinity, -kInfinity, kNaN, -kNaN, 5e-324,
-                            -5e-324, 1.7976931348623157e308, 2.2250738585072014e-308, 0.1, 1e300};
+  const double special[] = {0.0,
+                            -0.0,
+                            1.0,
+                            -1.0,
+                            kInfinity,
+                            -kInfinity,
+                            kNaN,
+                            -kNaN,
+                            5e-324,
+                            -5e-324,
+                            1.7976931348623157e308,
+                            2.2250738585072014e-308,
+                            0.1,
+                            1e300};
   const auto number = [&]() -> double {
     switch (random() % 4) {
-      case 0: return special[random() % std::size(special)];
-      case 1: return static_cast<double>(static_cast<int64_t>(random() % 2001) - 1000);
-      case 2: return static_cast<double>(static_cast<float>(std::ldexp(1.0 + static_cast<double>(random() % 1000) / 1000, static_cast<int>(random() % 60) - 30)));
-      default: return std::bit_cast<double>(random());
+      case 0:
+        return special[random() % std::size(special)];
+      case 1:
+        return static_cast<double>(static_cast<int64_t>(random() % 2001) - 1000);
+      case 2:
+        return static_cast<double>(
+            static_cast<float>(std::ldexp(1.0 + static_cast<double>(random() % 1000) / 1000,
+                                          static_cast<int>(random() % 60) - 30)));
+      default:
+        return std::bit_cast<double>(random());
     }
   };
   for (int round = 0; round < 20000; ++round) {
     Fingerprint f;
     f.level = Level::full;
     Statistics& s = f.statistics;
-    for (uint64_t* count : {&s.components, &s.nan, &s.positiveInfinity, &s.negativeInfinity, &s.zero,
-                            &s.negativeZero, &s.subnormal}) {
+    for (uint64_t* count : {&s.components, &s.nan, &s.positiveInfinity, &s.negativeInfinity,
+                            &s.zero, &s.negativeZero, &s.subnormal}) {
       *count = random() % 3 == 0 ? random() >> (random() % 64) : 0;
     }
     for (double* field : {&s.min, &s.max, &s.sum, &s.l1, &s.sumSquares}) *field = number();
     switch (random() % 6) {  // relations that are packed away
-      case 0: s.max = s.min; break;
-      case 1: s.sum = s.min; break;
-      case 2: s.l1 = std::fabs(s.sum); break;
-      case 3: s.sumSquares = s.l1; break;
-      case 4: s.sumSquares = s.l1 * s.l1; break;
-      default: s.min = kInfinity; s.max = -kInfinity; break;
+      case 0:
+        s.max = s.min;
+        break;
+      case 1:
+        s.sum = s.min;
+        break;
+      case 2:
+        s.l1 = std::fabs(s.sum);
+        break;
+      case 3:
+        s.sumSquares = s.l1;
+        break;
+      case 4:
+        s.sumSquares = s.l1 * s.l1;
+        break;
+      default:
+        s.min = kInfinity;
+        s.max = -kInfinity;
+        break;
     }
     const bool similar = random() % 2 == 0;
     for (double& value : f.sketch) {
       value = random() % 3 == 0 ? 0.0
-              : similar         ? static_cast<double>(static_cast<int64_t>(random() >> 20)) * 0x1p-70
-                                : number();
+              : similar ? static_cast<double>(static_cast<int64_t>(random() >> 20)) * 0x1p-70
+                        : number();
     }
     ASSERT_NE(packedSize(f), 0u) << "round " << round;
   }
@@ -224,9 +255,13 @@ struct RandomOps {
   explicit RandomOps(uint64_t seed) : random(seed) {}
   int64_t number(int64_t limit) {
     switch (random() % 4) {
-      case 0: return 0;
-      case 1: return limit;
-      default: return static_cast<int64_t>(random() % (static_cast<uint64_t>(limit) + 1)) >> (random() % 40);
+      case 0:
+        return 0;
+      case 1:
+        return limit;
+      default:
+        return static_cast<int64_t>(random() % (static_cast<uint64_t>(limit) + 1)) >>
+               (random() % 40);
     }
   }
   OpTable make(int32_t step) {
@@ -273,18 +308,17 @@ struct RandomOps {
 
 bool equal(const Op& a, const Op& b) {
   return a.id == b.id && a.parent == b.parent && a.kind == b.kind && a.phase == b.phase &&
-         a.raised == b.raised && a.thread == b.thread && a.step == b.step &&
-         a.region == b.region && a.schema == b.schema && a.scalars == b.scalars &&
-         a.stack == b.stack && a.provenance == b.provenance && a.sequence == b.sequence &&
+         a.raised == b.raised && a.thread == b.thread && a.step == b.step && a.region == b.region &&
+         a.schema == b.schema && a.scalars == b.scalars && a.stack == b.stack &&
+         a.provenance == b.provenance && a.sequence == b.sequence &&
          a.forwardThread == b.forwardThread && a.firstOperand == b.firstOperand &&
          a.operandCount == b.operandCount;
 }
 
 bool equal(const Operand& a, const Operand& b) {
   return a.role == b.role && a.skip == b.skip && a.closure == b.closure && a.flags == b.flags &&
-         a.arg == b.arg && a.item == b.item && a.type == b.type &&
-         a.fingerprint == b.fingerprint && a.storage == b.storage && a.offset == b.offset &&
-         a.writer == b.writer;
+         a.arg == b.arg && a.item == b.item && a.type == b.type && a.fingerprint == b.fingerprint &&
+         a.storage == b.storage && a.offset == b.offset && a.writer == b.writer;
 }
 
 TEST(OpPacking, AnyOpsComeBack) {
@@ -297,15 +331,16 @@ TEST(OpPacking, AnyOpsComeBack) {
       packer.addOp(op);
       for (const Operand& operand : table.of(op)) packer.addOperand(operand);
     }
-    OpChunk chunk{0, packer.first(), packer.last(), packer.step(), packer.count(),
-                  packer.operandCount()};
+    OpChunk chunk{
+        0, packer.first(), packer.last(), packer.step(), packer.count(), packer.operandCount()};
     ByteWriter ops, operands;
     packer.finish(ops, operands);
     OpTable back;
     unpackOps(chunk, ops.bytes(), operands.bytes(), back);
     ASSERT_EQ(back.ops.size(), table.ops.size());
     ASSERT_EQ(back.operands.size(), table.operands.size());
-    for (size_t i = 0; i < table.ops.size(); ++i) ASSERT_TRUE(equal(back.ops[i], table.ops[i])) << i;
+    for (size_t i = 0; i < table.ops.size(); ++i)
+      ASSERT_TRUE(equal(back.ops[i], table.ops[i])) << i;
     for (size_t i = 0; i < table.operands.size(); ++i) {
       ASSERT_TRUE(equal(back.operands[i], table.operands[i])) << i;
     }

@@ -196,7 +196,7 @@ TEST(RoundTrip, FieldsOfOpsAndOperandsWithAllEnumValues) {
       EXPECT_EQ(type.layout, raw.layout);
       EXPECT_EQ(type.sizes.size(), static_cast<size_t>(raw.dim));
       EXPECT_EQ(type.strides.size(), raw.hasStrides ? type.sizes.size() : 0u);
-      EXPECT_EQ(type.device, raw.deviceType == 0    ? "cpu"
+      EXPECT_EQ(type.device, raw.deviceType == 0   ? "cpu"
                              : raw.deviceIndex < 0 ? "cuda"
                                                    : "cuda:" + std::to_string(raw.deviceIndex));
     }
@@ -213,7 +213,8 @@ TEST(RoundTrip, RegionsProvenancesEventsAndFacts) {
   TempFolder folder;
   const std::string path = folder.file("a.ulps");
   Provenance provenance{"graph0", "cpp_fused_add_0", {}, {}, "extern \"C\" void kernel() {}"};
-  provenance.sources.push_back({"add", "aten::add", "Tensor", "h.0", "Block", true, 7, {{"m.py", 3, "f"}}});
+  provenance.sources.push_back(
+      {"add", "aten::add", "Tensor", "h.0", "Block", true, 7, {{"m.py", 3, "f"}}});
   provenance.sources.push_back({"relu", "aten::relu", "default", "", "", false, -1, {}});
   provenance.ties.push_back({3, 1, 0.75f, "shape", 2, true});
   provenance.ties.push_back({-1, -1, 0.0f, "", 0, false});
@@ -365,7 +366,8 @@ TEST(RoundTrip, ManyFingerprintsAndChunks) {
     const SchemaId schema = writer.schema({"aten::op", "", {}, {}});
     EventBuffer buffer;
     for (int64_t id = 1; id <= kOps; ++id) {
-      addSimpleOp(buffer, id, schema, std::max<int64_t>(1, id - 3), static_cast<int32_t>(id / 5000));
+      addSimpleOp(buffer, id, schema, std::max<int64_t>(1, id - 3),
+                  static_cast<int32_t>(id / 5000));
       if (id % 777 == 0) writer.submit(buffer);
     }
     writer.submit(buffer);
@@ -443,11 +445,13 @@ TEST(RoundTrip, Coverage) {
       TraceBuilder t(path);
       auto x = t.random({4});
       auto y = t.random({4});
-      t.op("aten::relu", {x}, {y});                                   // source
+      t.op("aten::relu", {x}, {y});  // source
       t.op({.name = "k", .inputs = {y}, .outputs = {t.random({2})}, .kind = OpKind::kernel});
-      t.op({.name = "c", .inputs = {y, t.skipped({2}, SkipReason::fake)}, .kind = OpKind::compiled});
-      t.op({.name = "add_", .mutated = {{y, {1, 2, 3, 4}}}});         // matched
-      t.op("aten::neg", {t.view(y, {2, 2}, {2, 1}, {1, 2, 3, 4})}, {t.skipped({2}, SkipReason::layout)});
+      t.op(
+          {.name = "c", .inputs = {y, t.skipped({2}, SkipReason::fake)}, .kind = OpKind::compiled});
+      t.op({.name = "add_", .mutated = {{y, {1, 2, 3, 4}}}});  // matched
+      t.op("aten::neg", {t.view(y, {2, 2}, {2, 1}, {1, 2, 3, 4})},
+           {t.skipped({2}, SkipReason::layout)});
       if (whole) {
         t.finish();
       } else {
@@ -461,7 +465,8 @@ TEST(RoundTrip, Coverage) {
     EXPECT_EQ(coverage.kernels, 1u);
     EXPECT_EQ(coverage.tensors, 10u);
     EXPECT_EQ(coverage.hashed, 8u);
-    EXPECT_EQ(coverage.skipped, (std::vector<std::pair<std::string, uint64_t>>{{"fake", 1}, {"layout", 1}}));
+    EXPECT_EQ(coverage.skipped,
+              (std::vector<std::pair<std::string, uint64_t>>{{"fake", 1}, {"layout", 1}}));
     EXPECT_EQ(coverage.closureSource, 2u);
     EXPECT_EQ(coverage.closureMatched, 3u);
     EXPECT_EQ(coverage.closureBroken, 0u);

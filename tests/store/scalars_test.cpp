@@ -17,11 +17,23 @@ std::string textOf(double value) {
 TEST(Scalars, FloatsPrintAsPythonDoes) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   const std::pair<double, const char*> cases[] = {
-      {1e-05, "1e-05"}, {0.0001, "0.0001"}, {1.0, "1.0"}, {-0.0, "-0.0"}, {0.1, "0.1"},
-      {1e15, "1000000000000000.0"}, {1e16, "1e+16"}, {123456789012345680.0, "1.2345678901234568e+17"},
-      {5e-324, "5e-324"}, {1.7976931348623157e308, "1.7976931348623157e+308"},
-      {0.30000000000000004, "0.30000000000000004"}, {kInfinity, "inf"}, {-kInfinity, "-inf"},
-      {std::nan(""), "nan"}, {1.5e-7, "1.5e-07"}, {100.0, "100.0"}, {0.001, "0.001"}};
+      {1e-05, "1e-05"},
+      {0.0001, "0.0001"},
+      {1.0, "1.0"},
+      {-0.0, "-0.0"},
+      {0.1, "0.1"},
+      {1e15, "1000000000000000.0"},
+      {1e16, "1e+16"},
+      {123456789012345680.0, "1.2345678901234568e+17"},
+      {5e-324, "5e-324"},
+      {1.7976931348623157e308, "1.7976931348623157e+308"},
+      {0.30000000000000004, "0.30000000000000004"},
+      {kInfinity, "inf"},
+      {-kInfinity, "-inf"},
+      {std::nan(""), "nan"},
+      {1.5e-7, "1.5e-07"},
+      {100.0, "100.0"},
+      {0.001, "0.001"}};
   for (const auto& [value, text] : cases) EXPECT_EQ(textOf(value), text);
 }
 
@@ -43,11 +55,22 @@ TEST(Scalars, EachKindHasItsPythonSpelling) {
   packer.dtype(13, DType::BFloat16);
   packer.dtype(-1, static_cast<DType>(200));
   packer.complexNumber(14, -0.0, 1);
-  const std::vector<Scalar> expected{
-      {0, "None"}, {1, "True"}, {2, "False"}, {3, "-9223372036854775808"}, {4, "(1+2j)"},
-      {5, "-1.5j"}, {6, "(1.5-0j)"}, {7, "sum \"x\""}, {8, ""}, {9, "[1, -2]"}, {10, "[]"},
-      {11, "[1.0, 2.5]"}, {12, "[True, False]"}, {13, "bfloat16"},
-      {-1, std::string(info(DType::Undefined).name)}, {14, "(-0+1j)"}};
+  const std::vector<Scalar> expected{{0, "None"},
+                                     {1, "True"},
+                                     {2, "False"},
+                                     {3, "-9223372036854775808"},
+                                     {4, "(1+2j)"},
+                                     {5, "-1.5j"},
+                                     {6, "(1.5-0j)"},
+                                     {7, "sum \"x\""},
+                                     {8, ""},
+                                     {9, "[1, -2]"},
+                                     {10, "[]"},
+                                     {11, "[1.0, 2.5]"},
+                                     {12, "[True, False]"},
+                                     {13, "bfloat16"},
+                                     {-1, std::string(info(DType::Undefined).name)},
+                                     {14, "(-0+1j)"}};
   checkScalars(packer.bytes());
   EXPECT_EQ(unpackScalars(packer.bytes()), expected);
 }

@@ -7,9 +7,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <filesystem>
 #include <fstream>
-#include <atomic>
 #include <functional>
 #include <map>
 
@@ -206,7 +206,8 @@ TEST(Survival, UnreadableFileIsAPermissionError) {
     } catch (const TraceError& error) {
       return error.code() == TraceError::Code::permission &&
                      std::string(error.what()).find(path) == 0
-                 ? 0 : 1;
+                 ? 0
+                 : 1;
     }
     return 2;
   });
@@ -392,11 +393,14 @@ TEST(Survival, AProgramThatUsesSQLiteItselfIsNotDisturbed) {
   TempFolder folder;
   sqlite3* program = nullptr;
   ASSERT_EQ(sqlite3_open(":memory:", &program), SQLITE_OK);
-  ASSERT_EQ(sqlite3_exec(program, "CREATE TABLE t(x); INSERT INTO t VALUES(1)", nullptr, nullptr, nullptr), SQLITE_OK);
+  ASSERT_EQ(sqlite3_exec(program, "CREATE TABLE t(x); INSERT INTO t VALUES(1)", nullptr, nullptr,
+                         nullptr),
+            SQLITE_OK);
   {
     Writer writer(folder.file("a.ulps"), {});
     writeOps(writer, 1, 1000);
-    EXPECT_EQ(sqlite3_exec(program, "INSERT INTO t VALUES(2)", nullptr, nullptr, nullptr), SQLITE_OK);
+    EXPECT_EQ(sqlite3_exec(program, "INSERT INTO t VALUES(2)", nullptr, nullptr, nullptr),
+              SQLITE_OK);
     writer.finish();
   }
   EXPECT_EQ(sqlite3_exec(program, "INSERT INTO t VALUES(3)", nullptr, nullptr, nullptr), SQLITE_OK);

@@ -228,7 +228,9 @@ TEST(Writer, ALiveTraceIsReadWhileItGrows) {
     for (int64_t id = 1; id <= kOps; ++id) {
       const SchemaId schema = writer.schema({"op" + std::to_string(id / 100), "", {}, {}});
       if (id % 100 == 1) {
-        buffer.addRegion({.id = {id}, .kind = RegionKind::module, .begin = {id},
+        buffer.addRegion({.id = {id},
+                          .kind = RegionKind::module,
+                          .begin = {id},
                           .name = writer.string("m" + std::to_string(id))});
       }
       addSimpleOp(buffer, id, schema, 1, static_cast<int32_t>(id / 1000));

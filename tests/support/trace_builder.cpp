@@ -28,7 +28,8 @@ std::vector<int64_t> contiguous(const std::vector<int64_t>& sizes) {
 uint16_t toBFloat16(double value) {
   const auto bits = std::bit_cast<uint32_t>(static_cast<float>(value));
   if (std::isnan(value)) return static_cast<uint16_t>(bits >> 16 | 0x40);
-  return static_cast<uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);  // to nearest, ties to even
+  return static_cast<uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >>
+                               16);  // to nearest, ties to even
 }
 
 template <class T>
@@ -42,15 +43,32 @@ std::vector<std::byte> encode(const std::vector<double>& values, DType dtype) {
   std::vector<std::byte> bytes;
   for (double value : values) {
     switch (dtype) {
-      case DType::Float32: put(bytes, static_cast<float>(value)); break;
-      case DType::Float64: put(bytes, value); break;
-      case DType::Float16: put(bytes, static_cast<_Float16>(value)); break;
-      case DType::BFloat16: put(bytes, toBFloat16(value)); break;
-      case DType::Int64: put(bytes, static_cast<int64_t>(value)); break;
-      case DType::Int32: put(bytes, static_cast<int32_t>(value)); break;
-      case DType::UInt8: put(bytes, static_cast<uint8_t>(value)); break;
-      case DType::Bool: put(bytes, static_cast<uint8_t>(value != 0)); break;
-      default: throw std::invalid_argument("TraceBuilder: no values of this dtype");
+      case DType::Float32:
+        put(bytes, static_cast<float>(value));
+        break;
+      case DType::Float64:
+        put(bytes, value);
+        break;
+      case DType::Float16:
+        put(bytes, static_cast<_Float16>(value));
+        break;
+      case DType::BFloat16:
+        put(bytes, toBFloat16(value));
+        break;
+      case DType::Int64:
+        put(bytes, static_cast<int64_t>(value));
+        break;
+      case DType::Int32:
+        put(bytes, static_cast<int32_t>(value));
+        break;
+      case DType::UInt8:
+        put(bytes, static_cast<uint8_t>(value));
+        break;
+      case DType::Bool:
+        put(bytes, static_cast<uint8_t>(value != 0));
+        break;
+      default:
+        throw std::invalid_argument("TraceBuilder: no values of this dtype");
     }
   }
   return bytes;
@@ -59,8 +77,8 @@ std::vector<std::byte> encode(const std::vector<double>& values, DType dtype) {
 /// Splits "aten::add.Tensor".
 Schema schemaOf(const std::string& qualified, size_t arguments, size_t returns) {
   Schema schema;
-  const size_t dot = qualified.find('.', qualified.rfind(':') == std::string::npos
-                                             ? 0 : qualified.rfind(':'));
+  const size_t dot =
+      qualified.find('.', qualified.rfind(':') == std::string::npos ? 0 : qualified.rfind(':'));
   schema.name = qualified.substr(0, dot);
   if (dot != std::string::npos) schema.overload = qualified.substr(dot + 1);
   for (size_t i = 0; i < arguments; ++i) schema.arguments.push_back("arg" + std::to_string(i));
@@ -70,7 +88,9 @@ Schema schemaOf(const std::string& qualified, size_t arguments, size_t returns) 
 
 }  // namespace
 
-int64_t Tensor::elements() const { return product(state_->sizes); }
+int64_t Tensor::elements() const {
+  return product(state_->sizes);
+}
 
 TraceBuilder::TraceBuilder(const std::string& path, const Writer::Options& options)
     : writer_(std::make_unique<Writer>(path, options)) {}
@@ -219,14 +239,14 @@ OpId TraceBuilder::op(const OpSpec& spec) {
   raw.thread = thread_;
   raw.step = step_;
   if (!regions_.empty()) raw.region = regions_.back().region.id;
-  raw.schema = writer_->schema(schemaOf(
-      spec.name, spec.inputs.size() + spec.mutated.size() + 4, spec.outputs.size()));
+  raw.schema = writer_->schema(
+      schemaOf(spec.name, spec.inputs.size() + spec.mutated.size() + 4, spec.outputs.size()));
   if (!spec.stack.empty()) raw.stack = writer_->stack(spec.stack);
   if (!spec.provenance.kernel.empty()) raw.provenance = writer_->provenance(spec.provenance);
   raw.sequence = spec.sequence;
   raw.forwardThread = spec.forwardThread;
-  raw.operandCount = static_cast<uint16_t>(spec.inputs.size() + 2 * spec.mutated.size() +
-                                           spec.outputs.size());
+  raw.operandCount =
+      static_cast<uint16_t>(spec.inputs.size() + 2 * spec.mutated.size() + spec.outputs.size());
   raw.scalarBytes = static_cast<uint32_t>(scalars.bytes().size());
   events_.addOp(raw, scalars.bytes());
 

@@ -27,9 +27,9 @@
 ///   t.step(1);
 ///   t.finish();                                              // or the destructor
 ///
-/// Fingerprints are computed from the values (level full); storages, writers and closure follow from
-/// what was built; ids count from 1 in the order of the calls. An op of which the output was used
-/// before is fine: the builder only keeps the last writer of each storage.
+/// Fingerprints are computed from the values (level full); storages, writers and closure follow
+/// from what was built; ids count from 1 in the order of the calls. An op of which the output was
+/// used before is fine: the builder only keeps the last writer of each storage.
 namespace ulpscope::testing {
 
 /// A tensor with its values. Copies are the same tensor.
