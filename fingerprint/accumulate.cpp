@@ -78,7 +78,7 @@ class ChunkPass {
       data += count * (table_ != nullptr ? 1 : Loader::kBytes);
       left -= count;
     }
-    return !allFinite || isFinite(state);
+    return !allFinite || chunk_.components < kLanes || isFinite(state);
   }
 
  private:
