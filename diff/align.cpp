@@ -29,7 +29,7 @@ std::vector<Step> stepsOf(const SideIndex& side, const std::vector<Unit>& units,
     const int32_t number = side.ops()[units[i].op].step;
     if (steps.empty() || number > steps.back().number) steps.push_back({number, {}, 0});
     steps.back().units.push_back(i);
-    steps.back().digest = mix(steps.back().digest, units[i].keys[0]);
+    steps.back().digest = mix(steps.back().digest, units[i].key(0));
   }
   return steps;
 }
@@ -83,12 +83,12 @@ class RunAligner {
     std::vector<Candidate> candidates;
     for (const auto& [idA, unitsA] : threadsA) {
       std::unordered_map<uint64_t, size_t> counts;
-      for (const uint32_t i : unitsA) ++counts[a_[i].keys[2]];
+      for (const uint32_t i : unitsA) ++counts[a_[i].key(4)];
       for (const auto& [idB, unitsB] : threadsB) {
         std::unordered_map<uint64_t, size_t> left = counts;
         size_t common = 0;
         for (const uint32_t j : unitsB) {
-          const auto found = left.find(b_[j].keys[2]);
+          const auto found = left.find(b_[j].key(4));
           if (found == left.end() || found->second == 0) continue;
           --found->second;
           ++common;

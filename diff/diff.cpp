@@ -9,6 +9,7 @@
 #include "diff/context.h"
 #include "diff/dataflow.h"
 #include "diff/environment.h"
+#include "diff/parameters.h"
 
 namespace ulpscope {
 namespace {
@@ -139,8 +140,9 @@ class Engine {
     mixed_ = hasCompiled(result_.a) != hasCompiled(result_.b);
     const bool loose = kernels == KernelUnits::sources &&
                        (hasCompiled(result_.a) || hasCompiled(result_.b));
-    together([&] { c.unitsA = makeUnits(*c.indexA, c.producersA, kernels, loose); },
-             [&] { c.unitsB = makeUnits(*c.indexB, c.producersB, kernels, loose); });
+    const ParameterNames parameters = matchParameters(*c.indexA, *c.indexB);
+    together([&] { c.unitsA = makeUnits(*c.indexA, c.producersA, parameters.a, kernels, loose); },
+             [&] { c.unitsB = makeUnits(*c.indexB, c.producersB, parameters.b, kernels, loose); });
     c.a = std::make_unique<AlignedSide>(AlignedSide{*c.indexA, c.unitsA, c.producersA});
     c.b = std::make_unique<AlignedSide>(AlignedSide{*c.indexB, c.unitsB, c.producersB});
 

@@ -209,6 +209,8 @@ class Grouper {
     std::vector<int32_t> runB = runs(b_, lostB_);
     if (runA.empty() || runB.empty()) return;
     std::vector<int32_t> unitOfA = unitOfOp(a_), unitOfB = unitOfOp(b_);
+    const std::vector<Gap> gapsA = gaps(runA);
+    const std::vector<Gap> unitsB = extents(runB);
     // Run of A -> run of B, by a pair of consumers that reads both at the same operand.
     std::unordered_map<int32_t, int32_t> linked;
     const auto runOf = [](const std::vector<int32_t>& run, const std::vector<int32_t>& unitOf,
@@ -225,7 +227,7 @@ class Grouper {
         const int32_t ra = runOf(runA, unitOfA, a_.producers[opA.firstOperand + k]);
         if (ra < 0) continue;
         const int32_t rb = runOf(runB, unitOfB, b_.producers[opB.firstOperand + k]);
-        if (rb >= 0) linked.try_emplace(ra, rb);
+        if (rb >= 0 && gapsA[size_t(ra)].holds(unitsB[size_t(rb)])) linked.try_emplace(ra, rb);
       }
     }
     std::unordered_map<int32_t, uint32_t> firstA, firstB;  // run -> node
@@ -252,6 +254,40 @@ class Grouper {
       methods_[nodeB(b_.units[j].op)] = Method::producers;
       lostB_[j] = false;
     }
+  }
+
+  struct Gap {  // units of B, from first to last
+    int64_t first = 0;
+    int64_t last = -1;
+    bool holds(const Gap& other) const { return other.first >= first && other.last <= last; }
+  };
+
+  /// For each run of A, the units of B between the partners of its neighbours.
+  std::vector<Gap> gaps(const std::vector<int32_t>& run) const {
+    std::vector<Gap> result;
+    int64_t before = -1;
+    for (size_t i = 0; i < run.size(); ++i) {
+      if (alignment_.toB[i] >= 0) before = alignment_.toB[i];
+      if (run[i] >= 0 && size_t(run[i]) == result.size()) {
+        result.push_back({before + 1, int64_t(b_.units.size()) - 1});
+      }
+    }
+    int64_t after = int64_t(b_.units.size());
+    for (size_t i = run.size(); i-- > 0;) {
+      if (alignment_.toB[i] >= 0) after = alignment_.toB[i];
+      if (run[i] >= 0) result[size_t(run[i])].last = after - 1;
+    }
+    return result;
+  }
+
+  static std::vector<Gap> extents(const std::vector<int32_t>& run) {
+    std::vector<Gap> result;
+    for (size_t j = 0; j < run.size(); ++j) {
+      if (run[j] < 0) continue;
+      if (size_t(run[j]) == result.size()) result.push_back({int64_t(j), int64_t(j)});
+      result[size_t(run[j])].last = int64_t(j);
+    }
+    return result;
   }
 
   static std::vector<int32_t> unitOfOp(const AlignedSide& side) {

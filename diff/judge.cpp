@@ -292,34 +292,19 @@ class PairJudge {
     Pair& pair = pairing_.pairs[size_t(index)];
     const uint32_t begin = judgement_.firstInput[size_t(index)];
     const uint32_t end = judgement_.firstInput[size_t(index) + 1];
-    bool source = false, rewired = false, hidden = false, inherited = false;
+    bool source = false, rewired = false, hidden = false;
     int32_t sourceInput = -1, rewiredInput = -1;
     for (uint32_t k = begin; k < end; ++k) {
       DifferingInput& input = judgement_.inputs[k];
       find(index, input);
-      switch (input.from) {
-        case DifferingInput::From::pair: inherited = true; break;
-        case DifferingInput::From::lost: inherited = true; break;
-        case DifferingInput::From::nobody:
-          if (isNewSource(input)) {
-            source = true;
-            if (sourceInput < 0) sourceInput = int32_t(k);
-          } else {
-            inherited = true;
-          }
-          break;
-        case DifferingInput::From::rewired:
-          rewired = true;
-          if (rewiredInput < 0) rewiredInput = int32_t(k);
-          break;
-        case DifferingInput::From::hidden:
-          if (isNewSource(input)) {
-            hidden = true;
-            if (sourceInput < 0) sourceInput = int32_t(k);
-          } else {
-            inherited = true;
-          }
-          break;
+      if (input.from == DifferingInput::From::rewired) {
+        rewired = true;
+        if (rewiredInput < 0) rewiredInput = int32_t(k);
+      } else if (input.from == DifferingInput::From::nobody ||
+                 input.from == DifferingInput::From::hidden) {
+        if (!isNewSource(input)) continue;
+        (input.from == DifferingInput::From::nobody ? source : hidden) = true;
+        if (sourceInput < 0) sourceInput = int32_t(k);
       }
     }
     if (pair.label != Label::propagated && pair.label != Label::healed) return;
@@ -336,7 +321,7 @@ class PairJudge {
       pair.error = compared.relative;
       pair.ulp = compared.ulp;
       if (hidden && !source) pair.confidence *= kBrokenClosure;
-    } else if (rewired && !inherited && pair.countA == 1 && pair.countB == 1) {
+    } else if (rewired && pair.countA == 1 && pair.countB == 1) {
       const DifferingInput& input = judgement_.inputs[size_t(rewiredInput)];
       pair.label = Label::structural;
       pair.difference = Difference::alias;
@@ -368,7 +353,11 @@ class PairJudge {
         input.maker = maker;
         if (!carriesDifference(maker)) judgement_.effective[size_t(maker)] = true;
       } else if (outputsDiffer_[size_t(maker)]) {
-        if (!lost) {
+        // Made by ops that are not partners, though both have one: another tensor is read.
+        if (!lost && pairA >= 0 && pairB >= 0 && pairA != pairB && isPlain(pairA) && isPlain(pairB)) {
+          input.from = DifferingInput::From::rewired;
+          input.maker = maker;
+        } else if (!lost) {
           input.from = DifferingInput::From::pair;
           input.maker = maker;
         }
@@ -377,6 +366,11 @@ class PairJudge {
     }
     if (lost) return;
     input.from = pairA != pairB ? DifferingInput::From::rewired : DifferingInput::From::hidden;
+  }
+
+  bool isPlain(int32_t index) const {
+    const Pair& pair = pairing_.pairs[size_t(index)];
+    return pair.countA == 1 && pair.countB == 1 && pair.method != Method::coarse;
   }
 
   /// Does a stretch that only one side has read something that differs?

@@ -11,23 +11,6 @@ namespace {
 
 uint32_t fold(uint64_t hash) { return hash == 0 ? 0 : uint32_t(hash ^ (hash >> 32)) | 1u; }
 
-void setKeys(Unit& unit, bool mixed, uint64_t exact, uint64_t types, uint64_t scalars,
-             const Place& place, uint64_t line) {
-  const uint64_t name = unit.name;
-  if (mixed) {
-    unit.keys[1] = mix(mix(mix(mix(name, place.path), line), uint64_t(unit.phase)), 1);
-    unit.keys[2] = mix(mix(name, place.leaf), uint64_t(unit.phase));
-    unit.keys[3] = mix(name, 3);
-    unit.keys[0] = unit.keys[1];
-    return;
-  }
-  const uint64_t what = mix(exact, types);
-  unit.keys[1] = mix(mix(mix(mix(what, scalars), place.path), line), uint64_t(unit.phase));
-  unit.keys[2] = mix(mix(what, place.leaf), uint64_t(unit.phase));
-  unit.keys[3] = mix(name, types);
-  unit.keys[0] = unit.keys[1];
-}
-
 Unit unitOf(const SideIndex& side, size_t i, bool mixed) {
   const Op& op = side.ops()[i];
   Unit unit;
@@ -48,7 +31,7 @@ Unit unitOf(const SideIndex& side, size_t i, bool mixed) {
   unit.line = fold(line);
   unit.phase = op.phase;
   unit.movesData = side.facts(op).movesData;
-  setKeys(unit, mixed, side.variant(op), types, side.scalars(op), place, line);
+  unit.mixed = mixed;
   return unit;
 }
 
@@ -63,52 +46,47 @@ Unit unitOf(const SideIndex& side, size_t kernel, int32_t source, const SourceOp
   unit.leaf = fold(place.leaf);
   unit.line = fold(line);
   unit.phase = from.backward ? Phase::backward : side.ops()[kernel].phase;
-  setKeys(unit, true, 0, 0, 0, place, line);
+  unit.mixed = true;
   return unit;
 }
 
-/// Makes the strictest key: the op and, for each input, which parameter it is or what kind of op made
-/// it. A parameter is known by the first op that touched it and where; other tensors have no lasting
+/// Adds to a unit what made its inputs, or which parameters they are. Other tensors have no lasting
 /// name, and counting them would shift with the first op that is missing.
 class InputIdentity {
  public:
-  InputIdentity(const SideIndex& side, const std::vector<int32_t>& producers)
-      : side_(side), producers_(producers) {}
+  InputIdentity(const SideIndex& side, const std::vector<int32_t>& producers,
+                const std::unordered_map<int64_t, uint64_t>& parameters)
+      : side_(side), producers_(producers), parameters_(parameters) {}
 
-  void extend(Unit& unit) {
+  void extend(Unit& unit) const {
     const Op& op = side_.ops()[unit.op];
     const std::span<const Operand> own = side_.operandsOf(op);
-    uint64_t key = unit.keys[1];
+    uint64_t makers = 0, placed = 0;
     for (size_t k = 0; k < own.size(); ++k) {
       if (!isRead(own[k].role)) continue;
       if (own[k].flags & kParameter) {
-        key = mix(key, parameter(unit, own[k]));
+        const auto found = parameters_.find(own[k].storage.value);
+        if (found == parameters_.end()) continue;
+        const uint64_t which = mix(found->second, uint64_t(own[k].offset));
+        makers = mix(makers, which);
+        placed = mix(placed, which);
         continue;
       }
       const int32_t producer = producers_[op.firstOperand + k];
       if (producer < 0) continue;
       const Op& made = side_.ops()[size_t(producer)];
-      key = mix(key, mix(side_.variant(made), mix(side_.place(size_t(producer)).path,
-                                                  side_.line(size_t(producer)))));
+      makers = mix(makers, side_.variant(made));
+      placed = mix(placed, mix(side_.variant(made), mix(side_.place(size_t(producer)).path,
+                                                        side_.line(size_t(producer)))));
     }
-    unit.keys[0] = key;
+    unit.makers = fold(makers);
+    unit.makersPlaced = fold(placed);
   }
 
  private:
-  uint64_t parameter(const Unit& unit, const Operand& operand) {
-    const auto [found, fresh] = parameters_.try_emplace(operand.storage.value, 0);
-    if (fresh) {
-      const uint64_t first = mix(mix(unit.keys[1], uint64_t(uint16_t(operand.arg))),
-                                 uint64_t(uint16_t(operand.item)));
-      found->second = mix(first, ++touched_[first]);
-    }
-    return mix(found->second, uint64_t(operand.offset));
-  }
-
   const SideIndex& side_;
   const std::vector<int32_t>& producers_;
-  std::unordered_map<int64_t, uint64_t> parameters_;  // by storage
-  std::unordered_map<uint64_t, uint64_t> touched_;
+  const std::unordered_map<int64_t, uint64_t>& parameters_;
 };
 
 /// The units of one compiled region in the original program's order.
@@ -132,7 +110,6 @@ class RegionUnits {
           entry.unit.leaf = named.leaf;
           entry.unit.line = named.line;
           entry.unit.phase = named.phase;
-          std::copy(std::begin(named.keys), std::end(named.keys), std::begin(entry.unit.keys));
         }
         last_ = source.order;
       }
@@ -172,7 +149,7 @@ class RegionUnits {
       // An op that was decomposed into several nodes of one kernel is one op of the program.
       const bool same = before != nullptr && before->order == entry.order &&
                         before->unit.op == entry.unit.op && entry.unit.source >= 0 &&
-                        before->unit.keys[1] == entry.unit.keys[1];
+                        before->unit.key(0) == entry.unit.key(0);
       if (!same) out.push_back(entry.unit);
       before = &entry;
     }
@@ -204,9 +181,10 @@ bool isUnit(const Op& op, KernelUnits kernels) {
 }
 
 std::vector<Unit> makeUnits(const SideIndex& side, const std::vector<int32_t>& producers,
+                            const std::unordered_map<int64_t, uint64_t>& parameters,
                             KernelUnits kernels, bool mixed) {
   std::vector<Unit> units;
-  InputIdentity identity(side, producers);
+  const InputIdentity identity(side, producers, parameters);
   units.reserve(side.size());
   RegionUnits inside(side);
   int32_t region = -1;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <unordered_map>
 #include <vector>
 
 #include "diff/side_index.h"
@@ -10,21 +11,26 @@ namespace ulpscope {
 /// One thing to align: an op, or one original op of a compiled kernel (its provenance), so that a
 /// kernel takes part in the alignment as the ops that it stands for.
 struct Unit {
-  static constexpr int kKeys = 4;
-  /// From the strictest to the loosest: everything the op itself shows, and what made its inputs;
-  /// the op itself; without source line, path and scalars; the operator and its operands' types.
-  uint64_t keys[kKeys] = {};
+  static constexpr int kLevels = 6;
   uint32_t op = 0;       ///< index in OpTable::ops
   int32_t source = -1;   ///< index in Provenance::sources; -1: the op itself
-  uint32_t name = 0;     ///< hashes of the parts, for the soft comparison
-  uint32_t variant = 0;
-  uint32_t types = 0;    ///< 0: unknown
-  uint32_t scalars = 0;  ///< 0: unknown
-  uint32_t path = 0;
-  uint32_t leaf = 0;
-  uint32_t line = 0;     ///< 0: unknown
+  // Hashes of what the op shows; 0: unknown.
+  uint32_t name = 0;     ///< of the operator, all variants
+  uint32_t variant = 0;  ///< with overload
+  uint32_t types = 0;    ///< of all operands
+  uint32_t scalars = 0;
+  uint32_t path = 0;     ///< of the module
+  uint32_t leaf = 0;     ///< of the module's class
+  uint32_t line = 0;     ///< of the source
+  uint32_t makers = 0;       ///< what made the inputs, or which parameters they are
+  uint32_t makersPlaced = 0; ///< the same, and where those were made
   Phase phase = Phase::other;
   bool movesData = false;
+  bool mixed = false;    ///< aligned with sources of kernels, which know neither types nor scalars
+
+  /// What two units must share to be the same at this level, from the strictest (0: everything the op
+  /// shows, and what made its inputs) to the loosest (the operator and its operands' types).
+  uint64_t key(int level) const;
 };
 
 /// How compiled kernels enter the alignment.
@@ -36,9 +42,33 @@ enum class KernelUnits : uint8_t {
 /// The units of one side, in the order in which they are aligned: program order, with the sources
 /// of a compiled region's kernels in the order of the original program. Regions whose kernels are
 /// units (or were not seen) give no unit of their own: groups.h handles them.
-/// `mixed`: the other side may hold sources, of which neither types nor scalars are known.
+/// `parameters`: this side's of ParameterNames. `mixed`: the other side may hold sources, of which neither types nor scalars are known.
 std::vector<Unit> makeUnits(const SideIndex& side, const std::vector<int32_t>& producers,
+                            const std::unordered_map<int64_t, uint64_t>& parameters,
                             KernelUnits kernels, bool mixed);
+
+inline uint64_t Unit::key(int level) const {
+  const uint64_t where = uint64_t(path) << 32 | line;
+  if (mixed) {
+    switch (level) {
+      case 0:
+      case 1: return mix(mix(mix(name, where), uint64_t(phase)), 1);
+      case 2: return mix(mix(mix(name, line), mix(leaf, uint64_t(phase))), 2);
+      case 3: return mix(mix(mix(name, leaf), uint64_t(phase)), 3);
+      case 4: return mix(mix(name, uint64_t(phase)), 4);
+      default: return mix(name, 5);
+    }
+  }
+  const uint64_t what = mix(uint64_t(variant) << 32 | types, uint64_t(phase));
+  switch (level) {
+    case 0: return mix(mix(mix(what, scalars), where), makersPlaced);
+    case 1: return mix(mix(mix(what, scalars), where), 1);
+    case 2: return mix(mix(what, uint64_t(leaf) << 32 | line), makers);
+    case 3: return mix(what, makers);
+    case 4: return mix(what, leaf);
+    default: return mix(uint64_t(name) << 32 | types, 5);
+  }
+}
 
 /// Does an op of this kind take part in the alignment by itself?
 bool isUnit(const Op& op, KernelUnits kernels);

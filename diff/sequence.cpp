@@ -15,26 +15,30 @@ class WindowAligner {
       : a_(a), b_(b), alignment_(alignment), budget_(budget) {}
 
   void align(Window window, int level) {
+    if (level > kLastExact && cellsOf(window) <= kSmallCells) {
+      // Among few units the soft costs choose better than equality under a loose key.
+      byEditDistance(window);
+      return;
+    }
     trim(window, level);
     if (window.a.empty() || window.b.empty()) return;
     if (const std::vector<Cut> anchors = uniqueAnchors(window, level); !anchors.empty()) {
       split(window, anchors, level, Method::anchor);
       return;
     }
-    const int64_t cells = int64_t(window.a.size()) * int64_t(window.b.size());
+    const int64_t cells = cellsOf(window);
     if (cells > budget_.windowCells) {
       // Too large for a table: the differences of the whole, then the gaps between them.
       std::vector<Cut> common;
       if (differences(window, level, common) && !common.empty()) {
-        split(window, common, std::min(level + 1, Unit::kKeys - 1), Method::edit);
+        split(window, common, std::min(level + 1, Unit::kLevels - 1), Method::edit);
         return;
       }
     }
-    if (level + 1 < Unit::kKeys) {
+    if (level + 1 < Unit::kLevels) {
       align(window, level + 1);
     } else if (cells <= budget_.windowCells && cells <= budget_.cells) {
-      budget_.cells -= cells;
-      alignByEditDistance(a_, b_, window, alignment_);
+      byEditDistance(window);
     } else {
       budget_.exceeded = true;
       alignCoarsely(a_, b_, window, alignment_);
@@ -42,12 +46,23 @@ class WindowAligner {
   }
 
  private:
+  static constexpr int kLastExact = 3;  // looser levels know neither line nor makers of inputs
+  static constexpr int64_t kSmallCells = 100'000;
+
+  static int64_t cellsOf(const Window& window) {
+    return int64_t(window.a.size()) * int64_t(window.b.size());
+  }
+  void byEditDistance(const Window& window) {
+    budget_.cells -= cellsOf(window);
+    alignByEditDistance(a_, b_, window, alignment_);
+  }
+
   struct Cut {  // positions in the window
     uint32_t a;
     uint32_t b;
   };
-  uint64_t keyA(const Window& w, size_t i, int level) const { return a_[w.a[i]].keys[level]; }
-  uint64_t keyB(const Window& w, size_t j, int level) const { return b_[w.b[j]].keys[level]; }
+  uint64_t keyA(const Window& w, size_t i, int level) const { return a_[w.a[i]].key(level); }
+  uint64_t keyB(const Window& w, size_t j, int level) const { return b_[w.b[j]].key(level); }
 
   void trim(Window& window, int level) {
     while (!window.a.empty() && !window.b.empty() && keyA(window, 0, level) == keyB(window, 0, level)) {
