@@ -121,6 +121,12 @@ QString foldTitle(const FoldTree& tree, const FoldNode& node) {
   return name;
 }
 
+QString shortTitle(const FoldTree& tree, const FoldNode& node) {
+  const QString title = foldTitle(tree, node);
+  const QString parent = text(tree.nameOf(tree.nodes[node.parent])) + ".";
+  return title.startsWith(parent) ? title.mid(parent.size()) : title;
+}
+
 QString foldDetail(const FoldTree& tree, const FoldNode& node) {
   const bool shown = node.kind == FoldKind::module || node.kind == FoldKind::region;
   return shown && !tree.nameOf(node).empty() ? text(tree.detailOf(node)) : QString();

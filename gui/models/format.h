@@ -23,6 +23,8 @@ QString opFullTitle(const Side& side, const Op& op);  ///< "aten::native_layer_n
 QString resultText(const Side& side, const Op& op);   ///< type of what it writes first, or ""
 QString operandName(const Side& side, const Op& op, const Operand& operand);  ///< "input", "out 0"
 QString foldTitle(const FoldTree& tree, const FoldNode& node);
+/// A module's name without what its parent's already says: "ln_1" in "transformer.h.0".
+QString shortTitle(const FoldTree& tree, const FoldNode& node);
 QString foldDetail(const FoldTree& tree, const FoldNode& node);
 /// "step 0 › forward › transformer.h.0.ln_1"
 QString placeText(const FoldTree& tree, uint32_t node);

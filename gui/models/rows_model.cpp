@@ -135,7 +135,7 @@ QString RowsModel::opNote(const Row& row, SideName which) const {
   QString note = resultText(document_->side(which), *at);
   const FoldNode& node = document_->tree.nodes[row.node];
   if (elided(node) && which == SideName::a)
-    note = foldTitle(document_->tree, node) + (note.isEmpty() ? "" : "  ") + note;
+    note = shortTitle(document_->tree, node) + (note.isEmpty() ? "" : "  ") + note;
   return note;
 }
 

@@ -110,6 +110,7 @@ void ErrorPlot::paintAxes(QPainter& p) const {
     p.drawText(QRectF(0, y - 10, box.left() - 6, 20), Qt::AlignRight | Qt::AlignVCenter,
                QString("1e%1").arg(decade));
   }
+  qreal free = box.left() - 40;  // where the next title may start
   for (const FoldNode& node : document_->tree.nodes) {
     if (node.kind != FoldKind::step && node.kind != FoldKind::phase) continue;
     if (node.end <= first_ || node.first >= end_) continue;
@@ -120,15 +121,13 @@ void ErrorPlot::paintAxes(QPainter& p) const {
     if (node.first >= first_)
       p.drawLine(QPointF(left, box.top()), QPointF(left, box.bottom() + (step0 ? 4 : 0)));
     const QString title = foldTitle(document_->tree, node);
-    const bool fits = right - left > p.fontMetrics().horizontalAdvance(title) + 8;
-    p.setPen(theme.dim);
-    if (step0 && fits) {
-      p.drawText(QRectF(left + 4, box.bottom() + 2, right - left, p.fontMetrics().height()),
-                 Qt::AlignLeft, title);
-    } else if (!step0 && fits) {
-      p.drawText(QRectF(left + 4, box.bottom() + 2, right - left - 6, p.fontMetrics().height()),
-                 Qt::AlignRight, title);
-    }
+    const int width = p.fontMetrics().horizontalAdvance(title);
+    const qreal at = std::max(left + 3, free);
+    if (at + width > right) continue;
+    p.setPen(step0 ? theme.text : theme.dim);
+    p.drawText(QRectF(at, box.bottom() + 2, width + 2, p.fontMetrics().height()), Qt::AlignLeft,
+               title);
+    free = at + width + 10;
   }
   p.setPen(theme.line);
   p.drawLine(box.bottomLeft(), box.bottomRight());

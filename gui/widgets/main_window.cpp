@@ -16,6 +16,7 @@
 #include "gui/widgets/details_panel.h"
 #include "gui/widgets/dialogs.h"
 #include "gui/widgets/error_plot.h"
+#include "gui/widgets/legend.h"
 #include "gui/widgets/minimap.h"
 #include "gui/widgets/row_delegate.h"
 #include "gui/widgets/rows_view.h"
@@ -96,8 +97,10 @@ void MainWindow::buildLayout() {
   progress_->setTextVisible(false);
   cancel_ = new QPushButton("Cancel", this);
   cancel_->setObjectName("cancel");
+  legend_ = new Legend(this);
   statusBar()->addPermanentWidget(progress_);
   statusBar()->addPermanentWidget(cancel_);
+  statusBar()->addPermanentWidget(legend_);
   progress_->hide();
   cancel_->hide();
   view_->setRows(&rows_);
@@ -192,6 +195,8 @@ void MainWindow::show(std::shared_ptr<const Document> document, bool keepSelecti
   minimap_->setDocument(document);
   plot_->setDocument(document);
   banner_->setDocument(document);
+  if (document->single) legend_->clear();
+  else legend_->setCounts(document->result.counts);
   search_->setComparing(!document->single);
   search_->setMatches(rows_.visiblePairs(), int64_t(document->pairs().size()));
   setMarked(kNoPair);
@@ -209,12 +214,15 @@ void MainWindow::show(std::shared_ptr<const Document> document, bool keepSelecti
     if (side.reader && !side.complete) growing << text(side.path);
   }
   live_.watch(growing, loading_.elapsed());
+  view_->setFocus();
   emit shown();
 }
 
 void MainWindow::follow(uint32_t pair, int line) {
+  view_->rows()->setCurrent(pair);
   if (!view_->showPair(pair, line) && document())
     say("the chosen op is hidden by the search; Escape in the search field shows all");
+  view_->viewport()->update();
   minimap_->setCurrent(pair);
   plot_->setCurrent(pair);
   flow_->setPair(document(), pair);

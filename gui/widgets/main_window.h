@@ -20,6 +20,7 @@ namespace ulpscope::gui {
 class DataflowView;
 class DetailsPanel;
 class ErrorPlot;
+class Legend;
 class Minimap;
 class RowsView;
 class SearchBar;
@@ -38,7 +39,6 @@ class MainWindow : public QMainWindow {
   Selection& selection() { return selection_; }
   RowsModel& rows() { return rows_; }
   bool busy() const { return jobs_.busy(); }
-  /// The difference's first op is on the screen (for tests and benchmarks).
   const std::shared_ptr<const Document>& document() const { return selection_.document(); }
 
  signals:
@@ -87,6 +87,7 @@ class MainWindow : public QMainWindow {
   DetailsPanel* details_;
   ErrorPlot* plot_;
   DataflowView* flow_;
+  Legend* legend_;
   QProgressBar* progress_;
   QPushButton* cancel_;
 };

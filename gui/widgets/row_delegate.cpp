@@ -44,7 +44,8 @@ void RowDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option,
                    row,
                    row.heading ? nullptr : &model->document()->pairs()[row.pair],
                    themeOf(option.palette),
-                   bool(option.state & QStyle::State_Selected)};
+                   row.heading ? bool(option.state & QStyle::State_Selected)
+                               : row.pair == current_};
   painter->save();
   painter->setClipRect(option.rect);
   painter->setFont(option.font);
@@ -67,8 +68,9 @@ void RowDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option,
   }
   if (at.selected) {
     painter->setPen(at.theme.accent);
-    painter->drawLine(option.rect.topLeft(), option.rect.topRight());
-    painter->drawLine(option.rect.bottomLeft(), option.rect.bottomRight());
+    if (row.line == 0) painter->drawLine(option.rect.topLeft(), option.rect.topRight());
+    if (row.line + 1 == row.lines)
+      painter->drawLine(option.rect.bottomLeft(), option.rect.bottomRight());
   }
   painter->restore();
 }

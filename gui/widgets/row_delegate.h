@@ -21,6 +21,8 @@ class RowDelegate : public QStyledItemDelegate {
 
   static int rowHeight(const QFont& font);
   static int indent(const QFont& font, int depth);
+  /// The chosen pair: all its lines are drawn as selected.
+  void setCurrent(uint32_t pair) { current_ = pair; }
   /// The pair whose ops are marked for re-pairing; kNoPair none.
   void setMarked(uint32_t pair) { marked_ = pair; }
   void setBookmarks(std::vector<uint32_t> pairs) { bookmarks_ = std::move(pairs); }
@@ -32,6 +34,7 @@ class RowDelegate : public QStyledItemDelegate {
   void paintLink(const Context& at) const;
   void paintError(const Context& at) const;
 
+  uint32_t current_ = kNoPair;
   uint32_t marked_ = kNoPair;
   std::vector<uint32_t> bookmarks_;  ///< sorted
 };

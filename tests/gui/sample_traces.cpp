@@ -60,7 +60,7 @@ class Sample {
     for (const Tensor& input : inputs)
       if (const auto at = errors_.find(input.storage()); at != errors_.end())
         error = std::max(error, at->second);
-    return error * 1.4;
+    return std::min(error * 1.4, 1e-2);
   }
 
   Stack stack(const std::string& function, int line) const {
@@ -90,9 +90,9 @@ class Sample {
       scope.reset();
       return op("aten::add.Tensor", {hidden, rest}, at + ".add");
     }
-    const double error = std::max({errorOf({x}), added}) * (errorOf({x}) > 0 || added > 0 ? 1.4 : 0);
     const Tensor hidden = value(at + ".gelu", std::max(errorOf({x}), added));
-    const Tensor result = value(at + ".add", std::max(error, errorOf({rest})));
+    // The residual is larger than what is added to it, so that the relative error shrinks.
+    const Tensor result = value(at + ".add", std::max(0.5 * errorOf({hidden}), errorOf({rest})));
     OpSpec spec;
     spec.name = "inductor::cpp_fused_add_gelu_" + std::to_string(at.size());
     spec.inputs = {x, rest};
@@ -104,7 +104,7 @@ class Sample {
     spec.provenance.sources = {
         {"gelu", "aten::gelu", "default", module, "NewGELU", false, 0, stack("forward", 210)},
         {"add_1", "aten::add", "Tensor", owner, "Block", false, 1, stack("forward", 215)}};
-    spec.provenance.ties = {{2, 0, 1, "only candidate"}, {3, 1, 1, "only candidate"}};
+    spec.provenance.ties = {{0, 0, 1, "only candidate"}, {1, 1, 1, "only candidate"}};
     spec.provenance.code =
         "extern \"C\" void kernel(const float* in_ptr0, const float* in_ptr1,\n"
         "                       float* out_ptr0, float* out_ptr1)\n{\n"
@@ -137,7 +137,7 @@ class Sample {
     x = op("aten::addmm", {x, parameters_[h + ".mlp"]}, h + ".mlp.fc");
     if (isB_ && options_.extraOp && block == 0 && step_ == 0)
       builder_.op("aten::clone", {x}, {value("extra", 0)});
-    const double added = !options_.equal && block == 1 && step_ == 0 ? 1.5e-7 : 0;
+    const double added = !options_.equal && block == 1 && step_ == options_.originStep ? 1.5e-7 : 0;
     return geluAndAdd(h + ".mlp", x, middle, added,
                       [&] { return builder_.module(module + ".mlp.act", "NewGELU"); });
   }
