@@ -32,8 +32,12 @@ namespace ulpscope::HWY_NAMESPACE {
 void accumulateHere(Accumulator& accumulator, const Chunk& chunk, bool withSketch) {
   accumulatePlain(accumulator, chunk, withSketch);
 }
-Sketch sketchHere(const Accumulator& accumulator) { return sketchPlain(accumulator); }
-const char* targetHere() { return HWY_ARCH_X86_64 ? "SSE2" : "plain"; }
+Sketch sketchHere(const Accumulator& accumulator) {
+  return sketchPlain(accumulator);
+}
+const char* targetHere() {
+  return HWY_ARCH_X86_64 ? "SSE2" : "plain";
+}
 
 #else
 namespace {
@@ -149,8 +153,7 @@ HWY_NOINLINE void addChunk(Accumulator& accumulator, const Chunk& chunk, bool wi
     clearRows(sketch, rotations);
     pass.run(false, state);
   }
-  accumulator.expectNonFinite =
-      state.nan + state.positiveInfinity + state.negativeInfinity != 0;
+  accumulator.expectNonFinite = state.nan + state.positiveInfinity + state.negativeInfinity != 0;
 
   Statistics& s = accumulator.statistics;
   s.components += static_cast<uint64_t>(chunk.components);
@@ -188,12 +191,16 @@ void accumulateHere(Accumulator& accumulator, const Chunk& chunk, bool withSketc
   };
   switch (chunk.dtype) {
     case DType::Float32:
-    case DType::Complex64: return add(LoadFloat32(), 0x1p-126F);
-    case DType::BFloat16: return add(LoadBFloat16(), 0x1p-126F);
+    case DType::Complex64:
+      return add(LoadFloat32(), 0x1p-126F);
+    case DType::BFloat16:
+      return add(LoadBFloat16(), 0x1p-126F);
     case DType::Float16:
-    case DType::Complex32: return add(LoadFloat16(), 0x1p-14F);
+    case DType::Complex32:
+      return add(LoadFloat16(), 0x1p-14F);
     case DType::Float64:
-    case DType::Complex128: return add(LoadFloat64(), 0x1p-1022);
+    case DType::Complex128:
+      return add(LoadFloat64(), 0x1p-1022);
     // Of integers only 0 is less than 1 in magnitude.
     case DType::Int8:
     case DType::QInt8:
@@ -203,21 +210,35 @@ void accumulateHere(Accumulator& accumulator, const Chunk& chunk, bool withSketc
     case DType::Int4:
     case DType::Int5:
     case DType::Int6:
-    case DType::Int7: return add(LoadSmallInt<int8_t>(), 1);
-    case DType::Int16: return add(LoadSmallInt<int16_t>(), 1);
-    case DType::UInt16: return add(LoadSmallInt<uint16_t>(), 1);
+    case DType::Int7:
+      return add(LoadSmallInt<int8_t>(), 1);
+    case DType::Int16:
+      return add(LoadSmallInt<int16_t>(), 1);
+    case DType::UInt16:
+      return add(LoadSmallInt<uint16_t>(), 1);
     case DType::Int32:
-    case DType::QInt32: return add(LoadInt32(), 1);
-    case DType::UInt32: return add(LoadUInt32(), 1);
-    case DType::Int64: return add(LoadInt64<true>(), 1);
-    case DType::UInt64: return add(LoadInt64<false>(), 1);
-    case DType::Bool: return add(LoadBool(), 1);
-    case DType::Float8_e5m2: return addBytes(kFloat8E5M2Values, 0x1p-14F);
-    case DType::Float8_e4m3fn: return addBytes(kFloat8E4M3FnValues, 0x1p-6F);
-    case DType::Float8_e5m2fnuz: return addBytes(kFloat8E5M2FnuzValues, 0x1p-15F);
-    case DType::Float8_e4m3fnuz: return addBytes(kFloat8E4M3FnuzValues, 0x1p-7F);
-    case DType::Float8_e8m0fnu: return addBytes(kFloat8E8M0Values, 0.0F);
-    default: return add(LoadSmallInt<uint8_t>(), 1);  // unsigned bytes, and what is raw
+    case DType::QInt32:
+      return add(LoadInt32(), 1);
+    case DType::UInt32:
+      return add(LoadUInt32(), 1);
+    case DType::Int64:
+      return add(LoadInt64<true>(), 1);
+    case DType::UInt64:
+      return add(LoadInt64<false>(), 1);
+    case DType::Bool:
+      return add(LoadBool(), 1);
+    case DType::Float8_e5m2:
+      return addBytes(kFloat8E5M2Values, 0x1p-14F);
+    case DType::Float8_e4m3fn:
+      return addBytes(kFloat8E4M3FnValues, 0x1p-6F);
+    case DType::Float8_e5m2fnuz:
+      return addBytes(kFloat8E5M2FnuzValues, 0x1p-15F);
+    case DType::Float8_e4m3fnuz:
+      return addBytes(kFloat8E4M3FnuzValues, 0x1p-7F);
+    case DType::Float8_e8m0fnu:
+      return addBytes(kFloat8E8M0Values, 0.0F);
+    default:
+      return add(LoadSmallInt<uint8_t>(), 1);  // unsigned bytes, and what is raw
   }
 }
 
@@ -235,7 +256,9 @@ Sketch sketchHere(const Accumulator& accumulator) {
   return buckets;
 }
 
-const char* targetHere() { return hwy::TargetName(HWY_TARGET); }
+const char* targetHere() {
+  return hwy::TargetName(HWY_TARGET);
+}
 
 #endif  // !ULPSCOPE_PLAIN
 
@@ -262,7 +285,9 @@ Sketch sketchOf(const Accumulator& accumulator) noexcept {
   return HWY_DYNAMIC_DISPATCH(sketchHere)(accumulator);
 }
 
-const char* accumulateTarget() noexcept { return HWY_DYNAMIC_DISPATCH(targetHere)(); }
+const char* accumulateTarget() noexcept {
+  return HWY_DYNAMIC_DISPATCH(targetHere)();
+}
 
 }  // namespace ulpscope
 #endif  // HWY_ONCE

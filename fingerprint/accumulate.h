@@ -37,8 +37,10 @@ constexpr int64_t componentsPerElement(DType dtype) {
     case DType::Complex32:
     case DType::Complex64:
     case DType::Complex128:
-    case DType::Bits16: return 2;  // Bits16: two raw bytes
-    default: return 1;
+    case DType::Bits16:
+      return 2;  // Bits16: two raw bytes
+    default:
+      return 1;
   }
 }
 

@@ -76,7 +76,9 @@ struct Negatives {
 #if HWY_CAP_GE512
   explicit Negatives(V32 x) : mask(_mm512_movepi32_mask(_mm512_castps_si512(x.raw))) {}
   explicit Negatives(V64 x) : mask(_mm512_movepi64_mask(_mm512_castpd_si512(x.raw))) {}
-  void toUpperHalf() { mask = _kshiftri_mask16(mask, 8); }
+  void toUpperHalf() {
+    mask = _kshiftri_mask16(mask, 8);
+  }
   __mmask16 mask;
 #else
   explicit Negatives(V32 /*x*/) {}
@@ -287,8 +289,7 @@ HWY_NOINLINE void addAnyRows(const char* HWY_RESTRICT data, size_t firstRow, siz
       if (!hn::AllFalse(d, small)) {
         const size_t zeros = hn::CountTrue(d, hn::And(finite, hn::Eq(x, zero)));
         state.zero += zeros;
-        state.negativeZero +=
-            hn::CountTrue(bits, hn::Eq(hn::BitCast(bits, x), negativeZero));
+        state.negativeZero += hn::CountTrue(bits, hn::Eq(hn::BitCast(bits, x), negativeZero));
         state.subnormal += hn::CountTrue(d, small) - zeros;
       }
       const auto min = hn::Min(hn::Load(d, &state.min[lane]), hn::IfThenElse(finite, x, infinity));
@@ -299,7 +300,7 @@ HWY_NOINLINE void addAnyRows(const char* HWY_RESTRICT data, size_t firstRow, siz
       Sums sums[2];
       for (size_t v = 0; v < kVectors; ++v) sums[v] = loadSums(state, lane + v * hn::Lanes(d64));
       addVector<Masked<Loader>, true>(x, nullptr, sums, sketch[rowRotation(words, row)] + lane,
-                              signsOfRow(words, row) >> lane);
+                                      signsOfRow(words, row) >> lane);
       for (size_t v = 0; v < kVectors; ++v) storeSums(sums[v], state, lane + v * hn::Lanes(d64));
     }
     data += valid * Loader::kBytes;

@@ -31,12 +31,16 @@ uint16_t loadWord(const void* data, size_t index) {
 double component(const void* data, DType dtype, size_t i) {
   switch (dtype) {
     case DType::Float32:
-    case DType::Complex64: return load<float>(data, i);
+    case DType::Complex64:
+      return load<float>(data, i);
     case DType::Float64:
-    case DType::Complex128: return load<double>(data, i);
+    case DType::Complex128:
+      return load<double>(data, i);
     case DType::Float16:
-    case DType::Complex32: return widenHalf(loadWord(data, i));
-    case DType::BFloat16: return widenBFloat16(loadWord(data, i));
+    case DType::Complex32:
+      return widenHalf(loadWord(data, i));
+    case DType::BFloat16:
+      return widenBFloat16(loadWord(data, i));
     case DType::Int8:
     case DType::QInt8:
     case DType::Int1:
@@ -45,21 +49,35 @@ double component(const void* data, DType dtype, size_t i) {
     case DType::Int4:
     case DType::Int5:
     case DType::Int6:
-    case DType::Int7: return load<int8_t>(data, i);
-    case DType::Int16: return load<int16_t>(data, i);
-    case DType::UInt16: return load<uint16_t>(data, i);
+    case DType::Int7:
+      return load<int8_t>(data, i);
+    case DType::Int16:
+      return load<int16_t>(data, i);
+    case DType::UInt16:
+      return load<uint16_t>(data, i);
     case DType::Int32:
-    case DType::QInt32: return load<int32_t>(data, i);
-    case DType::UInt32: return load<uint32_t>(data, i);
-    case DType::Int64: return load<int64_t>(data, i);
-    case DType::UInt64: return load<uint64_t>(data, i);
-    case DType::Bool: return loadByte(data, i) != 0 ? 1 : 0;
-    case DType::Float8_e5m2: return kFloat8E5M2Values[loadByte(data, i)];
-    case DType::Float8_e4m3fn: return kFloat8E4M3FnValues[loadByte(data, i)];
-    case DType::Float8_e5m2fnuz: return kFloat8E5M2FnuzValues[loadByte(data, i)];
-    case DType::Float8_e4m3fnuz: return kFloat8E4M3FnuzValues[loadByte(data, i)];
-    case DType::Float8_e8m0fnu: return kFloat8E8M0Values[loadByte(data, i)];
-    default: return loadByte(data, i);
+    case DType::QInt32:
+      return load<int32_t>(data, i);
+    case DType::UInt32:
+      return load<uint32_t>(data, i);
+    case DType::Int64:
+      return load<int64_t>(data, i);
+    case DType::UInt64:
+      return load<uint64_t>(data, i);
+    case DType::Bool:
+      return loadByte(data, i) != 0 ? 1 : 0;
+    case DType::Float8_e5m2:
+      return kFloat8E5M2Values[loadByte(data, i)];
+    case DType::Float8_e4m3fn:
+      return kFloat8E4M3FnValues[loadByte(data, i)];
+    case DType::Float8_e5m2fnuz:
+      return kFloat8E5M2FnuzValues[loadByte(data, i)];
+    case DType::Float8_e4m3fnuz:
+      return kFloat8E4M3FnuzValues[loadByte(data, i)];
+    case DType::Float8_e8m0fnu:
+      return kFloat8E8M0Values[loadByte(data, i)];
+    default:
+      return loadByte(data, i);
   }
 }
 
@@ -77,8 +95,7 @@ void accumulatePlain(Accumulator& accumulator, const Chunk& chunk, bool withSket
   const NumberKind kind = info(chunk.dtype).kind;
   const bool hasSubnormals = (kind == NumberKind::floating || kind == NumberKind::complex) &&
                              chunk.dtype != DType::Float8_e8m0fnu;
-  const double smallestNormal =
-      hasSubnormals ? std::ldexp(1.0, minimumExponent(chunk.dtype)) : 0;
+  const double smallestNormal = hasSubnormals ? std::ldexp(1.0, minimumExponent(chunk.dtype)) : 0;
   Lanes sum{};
   Lanes negative{};
   Lanes squares{};

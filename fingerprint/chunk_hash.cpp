@@ -39,7 +39,9 @@ Hash128 hashBytes(const void* data, size_t bytes) noexcept {
 static_assert(sizeof(HashOfHashes) == sizeof(XXH3_state_t));
 static_assert(alignof(HashOfHashes) == alignof(XXH3_state_t));
 
-HashOfHashes::HashOfHashes() noexcept { XXH3_128bits_reset(new (state_) XXH3_state_t); }
+HashOfHashes::HashOfHashes() noexcept {
+  XXH3_128bits_reset(new (state_) XXH3_state_t);
+}
 
 void HashOfHashes::add(const Hash128& hash) noexcept {
   XXH128_canonical_t canonical;

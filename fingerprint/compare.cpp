@@ -51,7 +51,9 @@ DType coarser(DType a, DType b) {
   return bitsB < bitsA ? b : a;
 }
 
-bool sameValue(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
+bool sameValue(double a, double b) {
+  return a == b || (std::isnan(a) && std::isnan(b));
+}
 
 }  // namespace
 

@@ -48,8 +48,7 @@ struct LoadSmallInt {
   HWY_INLINE static V32 load(const void* p) {
     const hn::Rebind<T, D32> narrow;
     const hn::RebindToSigned<D32> wide;
-    return hn::ConvertTo(D32(),
-                         hn::PromoteTo(wide, hn::LoadU(narrow, static_cast<const T*>(p))));
+    return hn::ConvertTo(D32(), hn::PromoteTo(wide, hn::LoadU(narrow, static_cast<const T*>(p))));
   }
 };
 
@@ -98,16 +97,18 @@ struct LoadFloat16 {
     const auto shifted = hn::ShiftLeft<13>(magnitude);
     const auto normal = hn::Add(shifted, hn::Set(wide, 112U << 23));
     const auto subnormal = hn::BitCast(
-        wide, hn::Mul(hn::ConvertTo(D32(), hn::BitCast(integer, magnitude)),
-                      hn::Set(D32(), 0x1p-24F)));
+        wide,
+        hn::Mul(hn::ConvertTo(D32(), hn::BitCast(integer, magnitude)), hn::Set(D32(), 0x1p-24F)));
     const auto special = hn::Or(shifted, hn::Set(wide, 0x7f800000));
     const auto m = hn::BitCast(integer, magnitude);
-    auto value = hn::IfThenElse(hn::MaskFromVec(hn::BitCast(
-                                    wide, hn::VecFromMask(integer, hn::Lt(m, hn::Set(integer, 0x400))))),
-                                subnormal, normal);
-    value = hn::IfThenElse(hn::MaskFromVec(hn::BitCast(
-                               wide, hn::VecFromMask(integer, hn::Gt(m, hn::Set(integer, 0x7bff))))),
-                           special, value);
+    auto value =
+        hn::IfThenElse(hn::MaskFromVec(hn::BitCast(
+                           wide, hn::VecFromMask(integer, hn::Lt(m, hn::Set(integer, 0x400))))),
+                       subnormal, normal);
+    value =
+        hn::IfThenElse(hn::MaskFromVec(hn::BitCast(
+                           wide, hn::VecFromMask(integer, hn::Gt(m, hn::Set(integer, 0x7bff))))),
+                       special, value);
     return hn::BitCast(D32(), hn::Or(value, sign));
 #endif
   }
@@ -142,10 +143,9 @@ struct LoadUInt32 {
   HWY_INLINE static V64 load(const void* p) {
     const hn::Rebind<uint32_t, D64> narrow;
     const hn::Rebind<int32_t, D64> integer;
-    const auto shifted = hn::Xor(hn::LoadU(narrow, static_cast<const uint32_t*>(p)),
-                                 hn::Set(narrow, 0x80000000U));
-    return hn::Add(hn::PromoteTo(D64(), hn::BitCast(integer, shifted)),
-                   hn::Set(D64(), 0x1p31));
+    const auto shifted =
+        hn::Xor(hn::LoadU(narrow, static_cast<const uint32_t*>(p)), hn::Set(narrow, 0x80000000U));
+    return hn::Add(hn::PromoteTo(D64(), hn::BitCast(integer, shifted)), hn::Set(D64(), 0x1p31));
   }
 };
 
@@ -161,8 +161,8 @@ struct LoadInt64 {
     const hn::RebindToUnsigned<D64> wide;
     auto bits = hn::LoadU(wide, static_cast<const uint64_t*>(p));
     if (kSigned) bits = hn::Xor(bits, hn::Set(wide, uint64_t{1} << 63));
-    const auto low = hn::Or(hn::And(bits, hn::Set(wide, 0xffffffffU)),
-                            hn::Set(wide, 0x4330000000000000ULL));
+    const auto low =
+        hn::Or(hn::And(bits, hn::Set(wide, 0xffffffffU)), hn::Set(wide, 0x4330000000000000ULL));
     const auto high = hn::Or(hn::ShiftRight<32>(bits), hn::Set(wide, 0x4530000000000000ULL));
     const double bias = kSigned ? 0x1p84 + 0x1p63 + 0x1p52 : 0x1p84 + 0x1p52;
     return hn::Add(hn::Sub(hn::BitCast(D64(), high), hn::Set(D64(), bias)),

@@ -25,9 +25,12 @@ class Pass {
     const Hash128 hash = reader_.inPlace() ? readChunks(nullptr) : readPacked();
     const Digest digest{hash.low, hash.high};
     switch (level_) {
-      case Level::digest: return {level_, digest};
-      case Level::statistics: return {level_, digest, accumulator_.statistics};
-      default: return {level_, digest, accumulator_.statistics, sketchOf(accumulator_)};
+      case Level::digest:
+        return {level_, digest};
+      case Level::statistics:
+        return {level_, digest, accumulator_.statistics};
+      default:
+        return {level_, digest, accumulator_.statistics, sketchOf(accumulator_)};
     }
   }
 
@@ -55,8 +58,7 @@ class Pass {
     const Hash128 hash = hashBytes(data, static_cast<size_t>(count * elementBytes_));
     if (level_ >= Level::statistics) {
       const int64_t components = componentsPerElement(dtype_);
-      const Chunk chunk{data, dtype_, count * components,
-                        static_cast<uint64_t>(first * components),
+      const Chunk chunk{data, dtype_, count * components, static_cast<uint64_t>(first * components),
                         reader_.inPlace() ? kPrefetchDistance : 0};
       accumulate(accumulator_, chunk, level_ == Level::full);
     }
@@ -78,6 +80,8 @@ Fingerprint fingerprint(const StridedView& view, Level level) noexcept {
   return Pass(view, level).run();
 }
 
-const char* instructionSet() { return accumulateTarget(); }
+const char* instructionSet() {
+  return accumulateTarget();
+}
 
 }  // namespace ulpscope

@@ -46,14 +46,14 @@ struct Statistics {
   uint64_t nan = 0;
   uint64_t positiveInfinity = 0;
   uint64_t negativeInfinity = 0;
-  uint64_t zero = 0;          ///< both signs
+  uint64_t zero = 0;  ///< both signs
   uint64_t negativeZero = 0;
   uint64_t subnormal = 0;
   double min = 0;
   double max = 0;
   double sum = 0;
-  double l1 = 0;         ///< sum of |x|
-  double sumSquares = 0; ///< l2 squared
+  double l1 = 0;          ///< sum of |x|
+  double sumSquares = 0;  ///< l2 squared
 };
 
 /// Count sketch with one row (Charikar, Chen, Farach-Colton 2002; the Fast-AGMS estimate of Cormode
@@ -80,19 +80,19 @@ const char* instructionSet();
 
 /// Outcome of comparing two fingerprints of logically corresponding tensors.
 struct Comparison {
-  bool identical = false;       ///< equal digests (and so, but for a collision of 2^-128, bits)
-  bool countsDiffer = false;    ///< nan, infinities: one side has non-finite values the other lacks
-  bool distanceKnown = false;   ///< both at Level::full
-  double distance = 0;          ///< estimated |x - y|_2; 0 with identical == false: below resolution
-  double standardError = 0;     ///< of `distance`, same unit
-  double relative = 0;          ///< distance / max(|x|_2, |y|_2); inf where only the norm is 0
+  bool identical = false;      ///< equal digests (and so, but for a collision of 2^-128, bits)
+  bool countsDiffer = false;   ///< nan, infinities: one side has non-finite values the other lacks
+  bool distanceKnown = false;  ///< both at Level::full
+  double distance = 0;         ///< estimated |x - y|_2; 0 with identical == false: below resolution
+  double standardError = 0;    ///< of `distance`, same unit
+  double relative = 0;         ///< distance / max(|x|_2, |y|_2); inf where only the norm is 0
   /// Estimated root-mean-square difference in units in the last place of `dtype`, at the
   /// root-mean-square magnitude of x. NaN where unknown or where the dtype has no ulp.
   double ulp = 0;
 };
 
-/// `a` and `b` are the dtypes of the two tensors; with different dtypes the digests are not compared
-/// (identical is false unless both have no element) and ulps are those of the coarser one.
+/// `a` and `b` are the dtypes of the two tensors; with different dtypes the digests are not
+/// compared (identical is false unless both have no element) and ulps are those of the coarser one.
 Comparison compare(const Fingerprint& x, DType a, const Fingerprint& y, DType b);
 
 /// The statistics that differ, by name: "nan", "min", "sum", ... in a fixed order, comma separated;

@@ -15,7 +15,7 @@ struct FloatFormat {
   int exponentBits;
   int fractionBits;
   int bias;
-  bool hasInfinity;    ///< the largest exponent holds infinities and NaNs, as in IEEE 754
+  bool hasInfinity;        ///< the largest exponent holds infinities and NaNs, as in IEEE 754
   bool negativeZeroIsNan;  ///< "fnuz": 0x80 is the only NaN and there is no -0
 };
 
@@ -38,8 +38,7 @@ constexpr float widenFloat8(uint8_t bits, const FloatFormat& format) {
     return std::bit_cast<float>(sign | 0x7f800000U);
   }
   // value = significand * 2^scale; both factors and the product are exact in float32.
-  const uint32_t significand =
-      exponent == 0 ? fraction : fraction | (1U << format.fractionBits);
+  const uint32_t significand = exponent == 0 ? fraction : fraction | (1U << format.fractionBits);
   const int scale = (exponent == 0 ? 1 : exponent) - format.bias - format.fractionBits;
   const auto power = std::bit_cast<float>(static_cast<uint32_t>(127 + scale) << 23);
   const float value = static_cast<float>(significand) * power;
@@ -87,17 +86,25 @@ constexpr int minimumExponent(DType dtype) {
   switch (dtype) {
     case DType::Float16:
     case DType::Complex32:
-    case DType::Float8_e5m2: return -14;
+    case DType::Float8_e5m2:
+      return -14;
     case DType::Float32:
     case DType::Complex64:
-    case DType::BFloat16: return -126;
+    case DType::BFloat16:
+      return -126;
     case DType::Float64:
-    case DType::Complex128: return -1022;
-    case DType::Float8_e4m3fn: return -6;
-    case DType::Float8_e5m2fnuz: return -15;
-    case DType::Float8_e4m3fnuz: return -7;
-    case DType::Float8_e8m0fnu: return -127;
-    default: return 0;
+    case DType::Complex128:
+      return -1022;
+    case DType::Float8_e4m3fn:
+      return -6;
+    case DType::Float8_e5m2fnuz:
+      return -15;
+    case DType::Float8_e4m3fnuz:
+      return -7;
+    case DType::Float8_e8m0fnu:
+      return -127;
+    default:
+      return 0;
   }
 }
 

@@ -97,8 +97,7 @@ HWY_INLINE void copyRotated(double* HWY_RESTRICT to, const double (*rows)[kLanes
   }
 }
 
-HWY_INLINE void addRotated(double* HWY_RESTRICT to, const double (*rows)[kLanes],
-                           size_t rotation) {
+HWY_INLINE void addRotated(double* HWY_RESTRICT to, const double (*rows)[kLanes], size_t rotation) {
   const D64 d;
   for (size_t l = 0; l < kLanes; l += hn::Lanes(d)) {
     hn::StoreU(hn::Add(hn::LoadU(d, to + l), rotated(rows[rotation], l, rotation)), d, to + l);

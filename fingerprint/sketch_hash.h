@@ -18,7 +18,6 @@ inline constexpr int kRowsPerBlock = 64;
 inline constexpr int kBlockComponents = kLanes * kRowsPerBlock;
 inline constexpr int kWordsPerBlock = 20;
 
-
 /// Output number `index` of splitmix64 seeded with 0.
 constexpr uint64_t splitmix64(uint64_t index) {
   uint64_t z = (index + 1) * 0x9E3779B97F4A7C15ULL;

@@ -82,8 +82,8 @@ void flip(char* elements, int64_t bytes, const std::array<uint8_t, 16>& pattern)
     std::memcpy(elements + i, &flipped, sizeof flipped);
   }
   for (; i < bytes; ++i) {
-    elements[i] = static_cast<char>(static_cast<uint8_t>(elements[i]) ^
-                                    pattern[static_cast<size_t>(i % 16)]);
+    elements[i] =
+        static_cast<char>(static_cast<uint8_t>(elements[i]) ^ pattern[static_cast<size_t>(i % 16)]);
   }
 }
 
@@ -91,16 +91,20 @@ void flip(char* elements, int64_t bytes, const std::array<uint8_t, 16>& pattern)
 
 void copyRows(char* to, const char* from, const Rows& rows, int64_t elementBytes) noexcept {
   switch (elementBytes) {
-    case 1: return copyRowsOf<uint8_t>(to, from, rows);
-    case 2: return copyRowsOf<uint16_t>(to, from, rows);
-    case 4: return copyRowsOf<uint32_t>(to, from, rows);
-    case 8: return copyRowsOf<uint64_t>(to, from, rows);
-    default: return copyRowsOf<Bytes16>(to, from, rows);
+    case 1:
+      return copyRowsOf<uint8_t>(to, from, rows);
+    case 2:
+      return copyRowsOf<uint16_t>(to, from, rows);
+    case 4:
+      return copyRowsOf<uint32_t>(to, from, rows);
+    case 8:
+      return copyRowsOf<uint64_t>(to, from, rows);
+    default:
+      return copyRowsOf<Bytes16>(to, from, rows);
   }
 }
 
-void applyLazyBits(void* data, int64_t count, DType dtype, bool conjugate,
-                   bool negative) noexcept {
+void applyLazyBits(void* data, int64_t count, DType dtype, bool conjugate, bool negative) noexcept {
   auto* elements = static_cast<char*>(data);
   const DTypeInfo& type = info(dtype);
   if (type.kind == NumberKind::complex || type.kind == NumberKind::floating) {
@@ -124,10 +128,14 @@ void applyLazyBits(void* data, int64_t count, DType dtype, bool conjugate,
   } else if (negative &&
              (type.kind == NumberKind::signedInt || type.kind == NumberKind::unsignedInt)) {
     switch (type.bytes) {
-      case 1: return negateIntegers<uint8_t>(elements, count);
-      case 2: return negateIntegers<uint16_t>(elements, count);
-      case 4: return negateIntegers<uint32_t>(elements, count);
-      default: return negateIntegers<uint64_t>(elements, count);
+      case 1:
+        return negateIntegers<uint8_t>(elements, count);
+      case 2:
+        return negateIntegers<uint16_t>(elements, count);
+      case 4:
+        return negateIntegers<uint32_t>(elements, count);
+      default:
+        return negateIntegers<uint64_t>(elements, count);
     }
   }
 }

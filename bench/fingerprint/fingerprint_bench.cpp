@@ -27,9 +27,9 @@ template <typename T>
 struct Aligned64 {
   using value_type = T;
   T* allocate(size_t count) {
-    return static_cast<T*>(::operator new(count * sizeof(T), std::align_val_t{64}));
+    return static_cast<T*>(::operator new (count * sizeof(T), std::align_val_t{64}));
   }
-  void deallocate(T* memory, size_t /*count*/) { ::operator delete(memory, std::align_val_t{64}); }
+  void deallocate(T* memory, size_t /*count*/) { ::operator delete (memory, std::align_val_t{64}); }
   bool operator==(const Aligned64&) const = default;
 };
 template <typename T>
@@ -76,20 +76,27 @@ const void* largeHalves() {
 
 const void* largeBuffer(DType dtype) {
   switch (dtype) {
-    case DType::Float64: return large<double>();
+    case DType::Float64:
+      return large<double>();
     case DType::BFloat16:
-    case DType::Float16: return largeHalves();
-    case DType::Int64: return large<int64_t>();
-    case DType::Int32: return large<int32_t>();
-    case DType::Float32: return large<float>();
-    default: return large<int8_t>();
+    case DType::Float16:
+      return largeHalves();
+    case DType::Int64:
+      return large<int64_t>();
+    case DType::Int32:
+      return large<int32_t>();
+    case DType::Float32:
+      return large<float>();
+    default:
+      return large<int8_t>();
   }
 }
 
 #if defined(__x86_64__)
 __attribute__((target_clones("avx512f", "avx2", "default")))
 #endif
-uint64_t sumWords(const uint64_t* words, size_t count) {
+uint64_t
+sumWords(const uint64_t* words, size_t count) {
   std::array<uint64_t, 64> sums{};
   for (size_t i = 0; i + sums.size() <= count; i += sums.size()) {
     for (size_t j = 0; j < sums.size(); ++j) sums[j] += words[i + j];
@@ -135,8 +142,8 @@ const char* name(Level level) {
 const bool kRegistered = [] {
   benchmark::RegisterBenchmark("readBandwidth", readBandwidth)->Unit(benchmark::kMillisecond);
   for (const DType dtype :
-       {DType::Float32, DType::Float64, DType::BFloat16, DType::Float16, DType::Int64,
-        DType::Int32, DType::UInt8, DType::Int8, DType::Bool, DType::Float8_e4m3fn}) {
+       {DType::Float32, DType::Float64, DType::BFloat16, DType::Float16, DType::Int64, DType::Int32,
+        DType::UInt8, DType::Int8, DType::Bool, DType::Float8_e4m3fn}) {
     for (const Level level : {Level::digest, Level::statistics, Level::full}) {
       if (level != Level::full && dtype != DType::Float32) continue;
       const auto title = "large/" + std::string(info(dtype).name) + "/" + name(level);

@@ -57,16 +57,23 @@ int smallestNormalExponent(DType dtype) {
   switch (dtype) {
     case DType::Float16:
     case DType::Complex32:
-    case DType::Float8_e5m2: return -14;
+    case DType::Float8_e5m2:
+      return -14;
     case DType::Float32:
     case DType::Complex64:
-    case DType::BFloat16: return -126;
+    case DType::BFloat16:
+      return -126;
     case DType::Float64:
-    case DType::Complex128: return -1022;
-    case DType::Float8_e4m3fn: return -6;
-    case DType::Float8_e5m2fnuz: return -15;
-    case DType::Float8_e4m3fnuz: return -7;
-    default: return -2000;
+    case DType::Complex128:
+      return -1022;
+    case DType::Float8_e4m3fn:
+      return -6;
+    case DType::Float8_e5m2fnuz:
+      return -15;
+    case DType::Float8_e4m3fnuz:
+      return -7;
+    default:
+      return -2000;
   }
 }
 
@@ -81,30 +88,47 @@ double componentAt(const std::vector<uint8_t>& bytes, DType dtype, size_t i) {
   constexpr double nan = std::numeric_limits<double>::quiet_NaN();
   switch (dtype) {
     case DType::UInt8:
-    case DType::QUInt8: return at<uint8_t>(bytes, i);
+    case DType::QUInt8:
+      return at<uint8_t>(bytes, i);
     case DType::Int8:
-    case DType::QInt8: return at<int8_t>(bytes, i);
-    case DType::Int16: return at<int16_t>(bytes, i);
-    case DType::UInt16: return at<uint16_t>(bytes, i);
+    case DType::QInt8:
+      return at<int8_t>(bytes, i);
+    case DType::Int16:
+      return at<int16_t>(bytes, i);
+    case DType::UInt16:
+      return at<uint16_t>(bytes, i);
     case DType::Int32:
-    case DType::QInt32: return at<int32_t>(bytes, i);
-    case DType::UInt32: return at<uint32_t>(bytes, i);
-    case DType::Int64: return static_cast<double>(at<int64_t>(bytes, i));
-    case DType::UInt64: return static_cast<double>(at<uint64_t>(bytes, i));
+    case DType::QInt32:
+      return at<int32_t>(bytes, i);
+    case DType::UInt32:
+      return at<uint32_t>(bytes, i);
+    case DType::Int64:
+      return static_cast<double>(at<int64_t>(bytes, i));
+    case DType::UInt64:
+      return static_cast<double>(at<uint64_t>(bytes, i));
     case DType::Float16:
-    case DType::Complex32: return ieee(at<uint16_t>(bytes, i), 5, 10);
-    case DType::BFloat16: return ieee(at<uint16_t>(bytes, i), 8, 7);
+    case DType::Complex32:
+      return ieee(at<uint16_t>(bytes, i), 5, 10);
+    case DType::BFloat16:
+      return ieee(at<uint16_t>(bytes, i), 8, 7);
     case DType::Float32:
-    case DType::Complex64: return at<float>(bytes, i);
+    case DType::Complex64:
+      return at<float>(bytes, i);
     case DType::Float64:
-    case DType::Complex128: return at<double>(bytes, i);
-    case DType::Bool: return bytes[i] == 0 ? 0 : 1;
-    case DType::Float8_e5m2: return ieee(bytes[i], 5, 2);
+    case DType::Complex128:
+      return at<double>(bytes, i);
+    case DType::Bool:
+      return bytes[i] == 0 ? 0 : 1;
+    case DType::Float8_e5m2:
+      return ieee(bytes[i], 5, 2);
     case DType::Float8_e4m3fn:
       return (bytes[i] & 0x7f) == 0x7f ? nan : smallFloat(bytes[i], 4, 3, 7);
-    case DType::Float8_e5m2fnuz: return bytes[i] == 0x80 ? nan : smallFloat(bytes[i], 5, 2, 16);
-    case DType::Float8_e4m3fnuz: return bytes[i] == 0x80 ? nan : smallFloat(bytes[i], 4, 3, 8);
-    case DType::Float8_e8m0fnu: return bytes[i] == 0xff ? nan : std::ldexp(1.0, bytes[i] - 127);
+    case DType::Float8_e5m2fnuz:
+      return bytes[i] == 0x80 ? nan : smallFloat(bytes[i], 5, 2, 16);
+    case DType::Float8_e4m3fnuz:
+      return bytes[i] == 0x80 ? nan : smallFloat(bytes[i], 4, 3, 8);
+    case DType::Float8_e8m0fnu:
+      return bytes[i] == 0xff ? nan : std::ldexp(1.0, bytes[i] - 127);
     default:
       if (info(dtype).kind == NumberKind::signedInt) return at<int8_t>(bytes, i);
       return bytes[i];
@@ -187,9 +211,11 @@ void put(std::vector<uint8_t>& bytes, DType dtype, size_t i, double value) {
   const auto store = [target](auto x) { std::memcpy(target, &x, sizeof x); };
   switch (dtype) {
     case DType::Float64:
-    case DType::Complex128: return store(value);
+    case DType::Complex128:
+      return store(value);
     case DType::Float32:
-    case DType::Complex64: return store(static_cast<float>(value));
+    case DType::Complex64:
+      return store(static_cast<float>(value));
     case DType::BFloat16: {
       const auto bits = std::bit_cast<uint32_t>(static_cast<float>(value));
       return store(static_cast<uint16_t>(bits >> 16));
@@ -197,7 +223,8 @@ void put(std::vector<uint8_t>& bytes, DType dtype, size_t i, double value) {
     case DType::Float16:
     case DType::Complex32: {
       const auto bits = std::bit_cast<uint32_t>(static_cast<float>(value));
-      const uint32_t magnitude = (bits & 0x7fffffff) == 0 ? 0 : ((bits & 0x7fffffff) >> 13) - (112U << 10);
+      const uint32_t magnitude =
+          (bits & 0x7fffffff) == 0 ? 0 : ((bits & 0x7fffffff) >> 13) - (112U << 10);
       return store(static_cast<uint16_t>((bits >> 16 & 0x8000) | magnitude));
     }
     default: {
@@ -235,8 +262,12 @@ std::vector<uint8_t> mixedBytes(DType dtype, size_t elements, uint64_t seed) {
         std::memcpy(bytes.data() + i * componentBytes(dtype), &bits, componentBytes(dtype));
         break;
       }
-      case 1: put(bytes, dtype, i, 0.0); break;
-      case 2: put(bytes, dtype, i, -0.0); break;
+      case 1:
+        put(bytes, dtype, i, 0.0);
+        break;
+      case 2:
+        put(bytes, dtype, i, -0.0);
+        break;
       case 3: {  // low bits only: subnormal in floating formats
         std::memset(bytes.data() + i * componentBytes(dtype), 0, componentBytes(dtype));
         bytes[i * componentBytes(dtype)] = static_cast<uint8_t>(random() % 4);
@@ -248,7 +279,8 @@ std::vector<uint8_t> mixedBytes(DType dtype, size_t elements, uint64_t seed) {
         std::memcpy(bytes.data() + i * componentBytes(dtype), &bits, componentBytes(dtype));
         break;
       }
-      default: break;
+      default:
+        break;
     }
   }
   const auto infinity = std::numeric_limits<float>::infinity();
@@ -263,7 +295,8 @@ std::vector<uint8_t> mixedBytes(DType dtype, size_t elements, uint64_t seed) {
 namespace {
 
 bool same(double a, double b) {
-  return std::bit_cast<uint64_t>(a) == std::bit_cast<uint64_t>(b) || (std::isnan(a) && std::isnan(b));
+  return std::bit_cast<uint64_t>(a) == std::bit_cast<uint64_t>(b) ||
+         (std::isnan(a) && std::isnan(b));
 }
 
 }  // namespace

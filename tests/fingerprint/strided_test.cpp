@@ -22,8 +22,8 @@ struct Layout {
 std::vector<uint8_t> gather(const std::vector<uint8_t>& storage, const Layout& layout,
                             int64_t bytes) {
   std::vector<uint8_t> packed;
-  const int64_t count = std::accumulate(layout.sizes.begin(), layout.sizes.end(), int64_t{1},
-                                        std::multiplies<>());
+  const int64_t count =
+      std::accumulate(layout.sizes.begin(), layout.sizes.end(), int64_t{1}, std::multiplies<>());
   for (int64_t i = 0; i < count; ++i) {
     int64_t rest = i;
     int64_t at = layout.offset;
@@ -198,8 +198,7 @@ TEST_P(LazyBits, EqualResolvedCopies) {
       for (const bool negative : {false, true}) {
         SCOPED_TRACE(::testing::Message() << elements << conjugate << negative);
         StridedView view{bytes.data(), dtype, conjugate, negative, 1, &size, nullptr};
-        const auto expected =
-            fingerprintOf(resolved(bytes, dtype, conjugate, negative), dtype);
+        const auto expected = fingerprintOf(resolved(bytes, dtype, conjugate, negative), dtype);
         expectSame(fingerprint(view, Level::full), expected);
       }
     }

@@ -11,7 +11,8 @@ namespace {
 template <class Check>
 void onEachTarget(Check check) {
   std::vector<std::string> names;
-  for (int64_t target : {int64_t{HWY_AVX3}, int64_t{HWY_AVX2}, int64_t{HWY_SSE4}, int64_t{HWY_SCALAR}}) {
+  for (int64_t target :
+       {int64_t{HWY_AVX3}, int64_t{HWY_AVX2}, int64_t{HWY_SSE4}, int64_t{HWY_SCALAR}}) {
     hwy::SetSupportedTargetsForTest(0);
     if (target != HWY_SCALAR && (hwy::SupportedTargets() & target) == 0) continue;
     hwy::SetSupportedTargetsForTest(target);
@@ -49,9 +50,8 @@ TEST_P(EveryDType, EqualsReferenceAtEveryLength) {
 TEST_P(EveryDType, EqualsReferenceOverBlocksAndChunks) {
   const auto perChunk = static_cast<size_t>(kChunkBytes / info(GetParam()).bytes);
   onEachTarget([perChunk] {
-    for (const size_t elements :
-         {size_t{1023}, size_t{1024}, size_t{1025}, size_t{2061}, perChunk - 1, perChunk,
-          perChunk + 1, 3 * perChunk + 37}) {
+    for (const size_t elements : {size_t{1023}, size_t{1024}, size_t{1025}, size_t{2061},
+                                  perChunk - 1, perChunk, perChunk + 1, 3 * perChunk + 37}) {
       SCOPED_TRACE(elements);
       expectReference(mixedBytes(GetParam(), elements, elements), GetParam());
       expectReference(finiteBytes(GetParam(), elements, elements), GetParam());
@@ -71,7 +71,9 @@ TEST_P(EveryDType, EqualsReferenceOnAllSmallPatterns) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Targets, EveryDType, ::testing::ValuesIn(allDTypes()),
-                         [](const auto& named) { return std::string(ulpscope::info(named.param).name); });
+                         [](const auto& named) {
+                           return std::string(ulpscope::info(named.param).name);
+                         });
 
 }  // namespace
 }  // namespace ulpscope::test

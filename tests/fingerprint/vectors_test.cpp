@@ -175,14 +175,27 @@ std::vector<uint8_t> input(const Vector& vector) {
     std::memcpy(&singleBits, &single, sizeof singleBits);
     switch (vector.dtype) {
       case DType::Float32:
-      case DType::Complex64: append(bytes, single); break;
-      case DType::Float64: append(bytes, moderate / 3.0); break;
-      case DType::Float16: append(bytes, toHalf(single)); break;
-      case DType::BFloat16: append(bytes, static_cast<uint16_t>(singleBits >> 16)); break;
+      case DType::Complex64:
+        append(bytes, single);
+        break;
+      case DType::Float64:
+        append(bytes, moderate / 3.0);
+        break;
+      case DType::Float16:
+        append(bytes, toHalf(single));
+        break;
+      case DType::BFloat16:
+        append(bytes, static_cast<uint16_t>(singleBits >> 16));
+        break;
       case DType::Int8:
-      case DType::UInt8: append(bytes, static_cast<uint8_t>(word)); break;
-      case DType::Int32: append(bytes, static_cast<uint32_t>(word)); break;
-      default: append(bytes, word);
+      case DType::UInt8:
+        append(bytes, static_cast<uint8_t>(word));
+        break;
+      case DType::Int32:
+        append(bytes, static_cast<uint32_t>(word));
+        break;
+      default:
+        append(bytes, word);
     }
   }
   return bytes;
