@@ -139,8 +139,9 @@ void OpTree::add(const OpTable& table, const Op& op) {
   const std::string written = tensors(trace_, operands, {Role::after});
   if (!results.empty()) line += " -> " + results;
   if (!written.empty() && results.empty()) line += " writes " + written;
-  const Stack& stack = trace_.stack(op.stack);
-  if (!stack.empty()) line += "  " + paint_.dim(frameText(stack.front()));
+  if (const Frame* frame = programFrame(trace_.stack(op.stack))) {
+    line += "  " + paint_.dim(frameText(*frame));
+  }
   if (op.raised) line += "  " + paint_.bad("raised");
   out_ << line << '\n';
   if (operands_) printOperands(table, op, indent + "    ");

@@ -62,15 +62,15 @@ void printEnvironment(const Reader& trace, const Paint& paint) {
 
 void printEvents(const Reader& trace, const Paint& paint) {
   for (const Event& event : trace.events()) {
-    fmt::print("{} {} {}\n", paint.warning(fmt::format("{} at #{}:", event.kind, event.at.value)),
-               event.text, "");
+    fmt::print("{} {}\n", paint.warning(fmt::format("{} at #{}:", event.kind, event.at.value)),
+               event.text);
   }
 }
 
 int showText(const Reader& trace, const ShowFlags& flags) {
   const Paint paint{colourOn(STDOUT_FILENO)};
   fmt::print("{}: {}\n", paint.bold(flags.trace), traceSummary(trace));
-  const std::string command = trace.meta("command");
+  const std::string command = commandLine(trace);
   if (!command.empty()) fmt::print("{} {}\n", paint.dim("command"), command);
   fmt::print("\n");
   if (flags.environment) {

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <nlohmann/json.hpp>
+
 #include "diff/render/format.h"
 
 namespace ulpscope {
@@ -29,6 +31,17 @@ std::string traceSummary(const Reader& trace) {
                       coverageSummary(coverage), percent(coverage.closure()));
   if (!trace.complete()) text += "; cut short: the program did not end cleanly";
   return text;
+}
+
+std::string commandLine(const Reader& trace) {
+  const std::string stored = trace.meta("command");  // a JSON array of the arguments
+  const auto arguments = nlohmann::json::parse(stored, nullptr, false);
+  if (!arguments.is_array()) return stored;
+  std::string line;
+  for (const auto& argument : arguments) {
+    if (argument.is_string()) line += (line.empty() ? "" : " ") + shellQuoted(argument.get<std::string>());
+  }
+  return line;
 }
 
 }  // namespace ulpscope

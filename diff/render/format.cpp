@@ -55,6 +55,14 @@ std::string frameText(const Frame& frame) {
   return text;
 }
 
+const Frame* programFrame(const Stack& stack) {
+  const auto outside = std::find_if(stack.begin(), stack.end(), [](const Frame& frame) {
+    return frame.file.find("-packages/torch/") == std::string::npos;
+  });
+  if (outside != stack.end()) return &*outside;
+  return stack.empty() ? nullptr : &stack.front();
+}
+
 std::string shellQuoted(std::string_view argument) {
   const auto plain = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||

@@ -21,6 +21,9 @@ std::string magnitude(double value);
 std::string tensorText(DType dtype, std::span<const int64_t> sizes);
 /// "modeling_gpt2.py:412 in forward" of a frame; the folder is left out.
 std::string frameText(const Frame& frame);
+/// The innermost frame outside torch, whose own frames say little about the program; the innermost
+/// where all are torch's, null where there is none.
+const Frame* programFrame(const Stack& stack);
 /// Puts a plain word around a shell argument where it needs quoting.
 std::string shellQuoted(std::string_view argument);
 

@@ -158,7 +158,7 @@ class TextRenderer {
 
   static const Frame* frame(const Origin& origin) {
     for (const auto* side : {&origin.a, &origin.b}) {
-      if (*side && !(*side)->stack.empty()) return &(*side)->stack.front();
+      if (*side && !(*side)->stack.empty()) return programFrame((*side)->stack);
     }
     return nullptr;
   }
