@@ -82,10 +82,11 @@ const char* instructionSet();
 struct Comparison {
   bool identical = false;      ///< equal digests (and so, but for a collision of 2^-128, bits)
   bool countsDiffer = false;   ///< nan, infinities: one side has non-finite values the other lacks
-  bool distanceKnown = false;  ///< both at Level::full
+  bool distanceKnown = false;  ///< both at Level::full, of equal size, sums within float64's range
   double distance = 0;         ///< estimated |x - y|_2; 0 with identical == false: below resolution
   double standardError = 0;    ///< of `distance`, same unit
-  double relative = 0;         ///< distance / max(|x|_2, |y|_2); inf where only the norm is 0
+  double relative = 0;         ///< distance / max(|x|_2, |y|_2); inf where only the norm is
+                               ///< 0, NaN where unknown
   /// Estimated root-mean-square difference in units in the last place of `dtype`, at the
   /// root-mean-square magnitude of x. NaN where unknown or where the dtype has no ulp.
   double ulp = 0;
