@@ -126,6 +126,8 @@ Statement& Statement::operator=(Statement&& other) noexcept {
 }
 
 Statement& Statement::bind(int index, int64_t value) {
+  // One that was left in the middle of its rows (what they held was damaged) can't be bound.
+  if (sqlite3_stmt_busy(statement_) != 0) reset();
   const int code = sqlite3_bind_int64(statement_, index, value);
   if (code != SQLITE_OK) database_->fail(code);
   return *this;
