@@ -42,15 +42,21 @@ class TextRenderer {
     if (!text.empty()) fmt::print(out_, "  {} {}\n", paint_.dim(fmt::format("{:<10}", title)), text);
   }
 
-  bool isCompiledRegion(const Origin& origin) const {
-    if (origin.pair < 0 || size_t(origin.pair) >= result_.pairs.size()) return false;
+  /// "inductor::graph of B" where the origin is a compiled region whose inside was not seen.
+  std::string compiledRegion(const Origin& origin) const {
+    if (origin.pair < 0 || size_t(origin.pair) >= result_.pairs.size()) return {};
     const Pair& pair = result_.pairs[size_t(origin.pair)];
     const auto compiled = [](const Side& side, std::span<const uint32_t> members) {
       return std::any_of(members.begin(), members.end(), [&](uint32_t member) {
         return member < side.ops.ops.size() && side.ops.ops[member].kind == OpKind::compiled;
       });
     };
-    return compiled(result_.a, result_.opsA(pair)) || compiled(result_.b, result_.opsB(pair));
+    const auto named = [&](const std::optional<OriginSide>& side, std::string_view letter) {
+      return fmt::format("{} of {}", paint_.name(side ? side->op : origin.op), letter);
+    };
+    if (compiled(result_.b, result_.opsB(pair))) return named(origin.b, "B");
+    if (compiled(result_.a, result_.opsA(pair))) return named(origin.a, "A");
+    return {};
   }
 
   static std::string operandText(const Origin& origin) {
@@ -150,8 +156,9 @@ class TextRenderer {
       return with("First difference: a tensor that no recorded op made, read by", kind);
     }
     if (origin.label == Label::structural) return with("First structural difference:", kind);
-    if (isCompiledRegion(origin)) {
-      return with("First divergence, inside the compiled region", kind);
+    if (const std::string region = compiledRegion(origin); !region.empty()) {
+      return fmt::format("{} inside the compiled region {}{}", paint_.bad("First divergence:"), region,
+                         kind);
     }
     return with("First divergent op:", kind);
   }
@@ -187,7 +194,7 @@ class TextRenderer {
       }
       if (!others.empty()) text += ", which also holds " + listed(others);
       detail(title, fmt::format("{} (#{})", text, side->id.value));
-    } else if (side->op != origin.op) {
+    } else if (side->op != origin.op && compiledRegion(origin).empty()) {
       detail(title, fmt::format("{} (#{})", side->op, side->id.value));
     }
   }
