@@ -91,7 +91,8 @@ void recordEnvironment(Writer& writer) {
                      yes(context.deterministicFillUninitializedMemory()));
   writer.environment("flush_denormal", yes(flushesDenormals()));
   writer.environment("float32_matmul_precision", matmulPrecision(context));
-  writer.environment("default_dtype", std::string(c10::toString(c10::get_default_dtype_as_scalartype())));
+  writer.environment("default_dtype",
+                     info(DType(c10::get_default_dtype_as_scalartype())).name);
   for (char** each = environ; each != nullptr && *each != nullptr; ++each) {
     const char* equals = std::strchr(*each, '=');
     if (equals == nullptr) continue;

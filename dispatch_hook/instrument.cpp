@@ -115,8 +115,23 @@ void flush() noexcept {
 struct Call::State {
   Session* session = nullptr;
   ThreadState* thread = nullptr;
-  OpFrame* frame = nullptr;
-  bool finished = false;
+  bool open = true;  ///< its frame is on the thread's stack
+
+  /// The frame, where it is still there: not after the recording ended, nor on another thread.
+  OpFrame* frame() {
+    if (!open || threadState() != thread || thread->session != session) return nullptr;
+    // Frames above belong to calls that raised without saying so.
+    while (thread->depth != 0 && thread->frames[thread->depth - 1]->key != this) {
+      closeFrame(*thread, *thread->frames[thread->depth - 1]);
+    }
+    return thread->depth == 0 ? nullptr : thread->frames[thread->depth - 1].get();
+  }
+  void close(OpFrame& frame, bool raised) {
+    frame.op.raised = raised;
+    if (current() == session) appendFrame(*session, *thread, frame);
+    closeFrame(*thread, frame);
+    open = false;
+  }
 };
 
 Call::Call(OpKind kind, SchemaId schema, ProvenanceId provenance,
@@ -142,7 +157,8 @@ Call::Call(OpKind kind, SchemaId schema, ProvenanceId provenance,
     frame.op.parent = parent;
     frame.op.schema = schema;
     frame.op.provenance = provenance;
-    *state = {session, thread, &frame, false};
+    state->session = session;
+    state->thread = thread;
     state_ = state.release();
     placeOp(*session, *thread, frame.op, requiresGrad, false, -1);
     frame.fingerprints = session->inSteps(frame.op.step);
@@ -178,14 +194,12 @@ Call::Call(OpKind kind, SchemaId schema, ProvenanceId provenance,
 }
 
 void Call::finish(std::span<const KernelOperand> results) noexcept {
-  if (state_ == nullptr || state_->finished) return;
-  state_->finished = true;
-  OpFrame& frame = *state_->frame;
-  if (current() != state_->session || frame.key != state_) return;
+  OpFrame* frame = state_ == nullptr ? nullptr : state_->frame();
+  if (frame == nullptr) return;
   const Busy busy(*state_->thread);
   try {
-    OperandCapture capture(*state_->session, frame);
-    for (const WrittenArgument& written : frame.written) {
+    OperandCapture capture(*state_->session, *frame);
+    for (const WrittenArgument& written : frame->written) {
       auto& tensor = *static_cast<c10::TensorImpl*>(written.impl);
       if (c10::raw::weak_intrusive_ptr::use_count(&tensor) == 0) continue;
       if (written.scratch) {
@@ -198,32 +212,23 @@ void Call::finish(std::span<const KernelOperand> results) noexcept {
       if (result.tensor == nullptr || !result.tensor->defined()) continue;
       const c10::TensorImpl& tensor = *result.tensor->unsafeGetTensorImpl();
       // A region's results were written by the ops and kernels inside it, where those are seen.
-      capture.result(tensor, result.arg, result.item, frame.op.kind == OpKind::compiled);
+      capture.result(tensor, result.arg, result.item, frame->op.kind == OpKind::compiled);
     }
   } catch (const std::exception& error) {
     state_->session->failed("call", error.what());
   } catch (...) {
     state_->session->failed("call", "unknown failure");
   }
+  state_->close(*frame, false);
 }
 
 Call::~Call() {
   if (state_ == nullptr) return;
   const std::unique_ptr<State> state(state_);
-  ThreadState& thread = *state->thread;
-  if (threadState() != &thread || thread.session != state->session) return;
-  // Frames above this one belong to calls that raised without saying so.
-  while (thread.depth != 0 && thread.frames[thread.depth - 1]->key != state.get()) {
-    closeFrame(thread, *thread.frames[thread.depth - 1]);
+  if (OpFrame* frame = state->frame()) {
+    const Busy busy(*state->thread);
+    state->close(*frame, true);
   }
-  if (thread.depth == 0) return;
-  OpFrame& frame = *thread.frames[thread.depth - 1];
-  frame.op.raised = !state->finished;
-  if (current() == state->session) {
-    const Busy busy(thread);
-    appendFrame(*state->session, thread, frame);
-  }
-  closeFrame(thread, frame);
 }
 
 }  // namespace ulpscope::instrument

@@ -13,6 +13,7 @@
 #include "dispatch_hook/operands.h"
 #include "dispatch_hook/scalars.h"
 #include "dispatch_hook/schema_info.h"
+#include "dispatch_hook/storage_table.h"
 
 namespace ulpscope {
 
@@ -68,11 +69,10 @@ struct InputTraits {
   bool wraps = false;
   bool fake = false;
   bool requiresGrad = false;
-  bool writesParameter = false;
   bool plainKernels = true;  ///< no nested, sparse or mkldnn tensor among them
 };
 
-InputTraits traitsOf(const SchemaInfo& info, c10::ArrayRef<const c10::IValue> inputs) {
+InputTraits traitsOf(c10::ArrayRef<const c10::IValue> inputs) {
   static constexpr c10::DispatchKeySet kOtherKernels(
       {DispatchKey::NestedTensor, DispatchKey::Sparse, DispatchKey::SparseCsr});
   InputTraits traits;
@@ -85,27 +85,34 @@ InputTraits traitsOf(const SchemaInfo& info, c10::ArrayRef<const c10::IValue> in
       if (tensor.key_set().has_any(kOtherKernels) || tensor.is_mkldnn()) {
         traits.plainKernels = false;
       }
-      if (tensor.requires_grad()) {
-        traits.requiresGrad = true;
-        if (i < info.arguments.size() && info.arguments[i] != ArgumentUse::read) {
-          traits.writesParameter = true;
-        }
-      }
+      traits.requiresGrad = traits.requiresGrad || tensor.requires_grad();
     });
   }
   return traits;
 }
 
-Phase phaseOf(Session& session, const ThreadState& thread, bool requiresGrad,
-              bool writesParameter) {
+/// Whether the op writes a parameter, through the tensor itself or one that shares its memory (an
+/// optimizer in C++ writes parameter.data()).
+bool writesParameter(Session& session, const SchemaInfo& info,
+                     c10::ArrayRef<const c10::IValue> inputs) {
+  bool found = false;
+  for (size_t i = 0; i < inputs.size() && i < info.arguments.size(); ++i) {
+    if (info.arguments[i] == ArgumentUse::read) continue;
+    forEachTensor(inputs[i], int16_t(i), [&](const c10::TensorImpl& tensor, int16_t, int16_t) {
+      if (found || wrapsOthers(tensor) || !tensor.has_storage()) return;
+      const c10::Storage& storage = tensor.unsafe_storage();
+      found = storage && session.storages().isParameter(storage.unsafeGetStorageImpl());
+    });
+  }
+  return found;
+}
+
+Phase phaseOf(const ThreadState& thread, bool requiresGrad, bool updatesParameter) {
   if (torch::autograd::get_current_graph_task_id() != -1) return Phase::backward;
   const bool grad = c10::GradMode::is_enabled();
   // A closure that an optimizer calls (LBFGS) computes with gradients, its own arithmetic without.
   if (thread.optimizerRegions != 0 && !(grad && requiresGrad)) return Phase::optimizer;
-  // An optimizer without a scope (LibTorch's own, or one written by hand).
-  if (!grad && writesParameter && session.sawBackward.load(std::memory_order_relaxed)) {
-    return Phase::optimizer;
-  }
+  if (updatesParameter) return Phase::optimizer;
   if (thread.forwardRegions != 0 || (grad && requiresGrad)) return Phase::forward;
   return Phase::other;
 }
@@ -219,7 +226,7 @@ void startOp(Session& session, ThreadState& thread, const at::RecordFunction& fu
   if (inputs.size() > info.arguments.size()) {
     inputs = inputs.slice(inputs.size() - info.arguments.size());
   }
-  const InputTraits traits = traitsOf(info, inputs);
+  const InputTraits traits = traitsOf(inputs);
   if (info.descend && (!info.nestedKernels || traits.plainKernels)) return;
   if (traits.fake || tracing()) {
     open(thread, &function);
@@ -240,7 +247,11 @@ void startOp(Session& session, ThreadState& thread, const at::RecordFunction& fu
   op.kind = traits.wraps ? OpKind::wrapper : info.collective ? OpKind::collective : OpKind::op;
   op.parent = parent;
   op.schema = schema;
-  placeOp(session, thread, op, traits.requiresGrad, traits.writesParameter, function.seqNr());
+  // An optimizer without a scope (LibTorch's own, or one written by hand) is known by its writes.
+  const bool updates = info.writes && thread.optimizerRegions == 0 && !c10::GradMode::is_enabled() &&
+                       session.sawBackward.load(std::memory_order_relaxed) &&
+                       writesParameter(session, info, inputs);
+  placeOp(session, thread, op, traits.requiresGrad, updates, function.seqNr());
   frame.fingerprints = session.inSteps(op.step) && info.wanted(session);
   captureInputs(session, frame, info, inputs);
 }
@@ -408,8 +419,8 @@ void appendFrame(Session& session, ThreadState& thread, OpFrame& frame) noexcept
 }
 
 void placeOp(Session& session, ThreadState& thread, RawOp& op, bool requiresGrad,
-             bool writesParameter, int64_t sequence) {
-  op.phase = phaseOf(session, thread, requiresGrad, writesParameter);
+             bool updatesParameter, int64_t sequence) {
+  op.phase = phaseOf(thread, requiresGrad, updatesParameter);
   if (op.phase != Phase::backward) thread.leaveEndedNode();
   const bool optimizer = op.phase == Phase::optimizer;
   if (optimizer && thread.optimizerRegions == 0) {

@@ -20,6 +20,6 @@ void closeFrame(ThreadState& thread, OpFrame& frame);
 /// Fills in id, thread, phase, step, region, sequence and stack of an op that starts now.
 /// `sequence` is the autograd sequence number outside backward, -1 where there is none.
 void placeOp(Session& session, ThreadState& thread, RawOp& op, bool requiresGrad,
-             bool writesParameter, int64_t sequence);
+             bool updatesParameter, int64_t sequence);
 
 }  // namespace ulpscope

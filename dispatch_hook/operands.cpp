@@ -347,6 +347,7 @@ void OperandCapture::read(const c10::TensorImpl& tensor, Role role, int16_t arg,
     known = table.look(d.storage, d.geometry);
     d.raw.storage = known.id;
     d.raw.writer = known.writer;
+    if ((d.raw.flags & kParameter) != 0 && !known.parameter) table.holdsParameter(d.storage);
   }
   if (d.raw.skip == SkipReason::none && known.uninitialised) {
     if (sampleOf(*d.storage) == known.sample) {

@@ -13,11 +13,11 @@ namespace {
 using c10::DispatchKey;
 
 /// Arguments written whole, whatever they held: their content before is not an input.
-constexpr std::array<std::string_view, 17> kOverwriting{
-    "aten::copy_",      "aten::fill_",       "aten::zero_",       "aten::normal_",
-    "aten::uniform_",   "aten::random_",     "aten::exponential_", "aten::geometric_",
-    "aten::log_normal_", "aten::cauchy_",    "aten::bernoulli_",  "aten::_foreach_copy_",
-    "aten::_foreach_zero_", "aten::set_",    "aten::eye_",       
+constexpr std::array<std::string_view, 16> kOverwriting{
+    "aten::copy_",           "aten::fill_",     "aten::zero_",        "aten::normal_",
+    "aten::uniform_",        "aten::random_",   "aten::exponential_", "aten::geometric_",
+    "aten::log_normal_",     "aten::cauchy_",   "aten::bernoulli_",   "aten::set_",
+    "aten::_foreach_copy_",  "aten::eye_",      "aten::_foreach_zero_",
     "aten::_copy_from_and_resize"};
 
 /// Operators that write arguments which their schema calls read-only: running statistics, and only
@@ -77,7 +77,10 @@ std::unique_ptr<SchemaInfo> describe(const c10::OperatorHandle& op) {
   info->schema.overload = schema.overload_name();
   const std::string& name = info->name;
   const bool composite = op.hasKernelForDispatchKey(DispatchKey::CompositeImplicitAutograd);
-  info->descend = composite || startsWith(name, "profiler::");
+  // A dense kernel beside the composite one (silu_backward, mish_backward) is the one that runs.
+  const bool dense = op.hasKernelForAnyDispatchKey(c10::DispatchKeySet(
+      {DispatchKey::CPU, DispatchKey::CUDA, DispatchKey::XPU, DispatchKey::MPS}));
+  info->descend = (composite && !dense) || startsWith(name, "profiler::");
   info->nestedKernels = composite && op.hasKernelForAnyDispatchKey(c10::DispatchKeySet(
                                          {DispatchKey::NestedTensorCPU, DispatchKey::SparseCPU,
                                           DispatchKey::SparseCsrCPU, DispatchKey::MkldnnCPU}));

@@ -36,6 +36,7 @@ struct StorageTable::Entry {
   StorageId id;
   OpId writer;
   bool uninitialised = false;
+  bool parameter = false;
   uint8_t sightings = 0;
   uint8_t oldest = 0;
   uint64_t sample = 0;
@@ -92,6 +93,18 @@ StorageTable::Entry& StorageTable::find(Shard& shard, const void* storage) {
   return made;
 }
 
+void StorageTable::holdsParameter(const void* storage) {
+  Shard& in = shard(storage);
+  const std::lock_guard guard(in.lock);
+  find(in, storage).parameter = true;
+}
+
+bool StorageTable::isParameter(const void* storage) {
+  Shard& in = shard(storage);
+  const std::lock_guard guard(in.lock);
+  return find(in, storage).parameter;
+}
+
 StorageTable::Known StorageTable::look(const void* storage, uint64_t geometry) {
   Shard& in = shard(storage);
   const std::lock_guard guard(in.lock);
@@ -99,6 +112,7 @@ StorageTable::Known StorageTable::look(const void* storage, uint64_t geometry) {
   Known known{.id = entry.id,
               .writer = entry.writer,
               .uninitialised = entry.uninitialised,
+              .parameter = entry.parameter,
               .sample = entry.sample};
   if (const Sighting* sighting = entry.find(geometry)) {
     known.seen = true;

@@ -22,6 +22,7 @@ class StorageTable {
     StorageId id;
     OpId writer;                 ///< the last recorded op that wrote it
     bool uninitialised = false;  ///< nobody wrote it since it was made empty
+    bool parameter = false;
     uint64_t sample = 0;         ///< of the content at that time
     bool seen = false;           ///< with this geometry, since the last write
     bool fromWriter = false;     ///< and that is what the writer wrote
@@ -29,6 +30,9 @@ class StorageTable {
   };
   /// `geometry` identifies a view's bytes and their order.
   Known look(const void* storage, uint64_t geometry);
+  /// It holds a parameter, whatever tensors it is seen through later.
+  void holdsParameter(const void* storage);
+  bool isParameter(const void* storage);
   /// A reader saw this content.
   void saw(const void* storage, uint64_t geometry, const Fingerprint& content, bool fromWriter);
   struct Written {
