@@ -1,9 +1,10 @@
 #include "python/src/module_calls.h"
 
-#include <torch/csrc/autograd/graph_task.h>
+#include <algorithm>
 
 #include "dispatch_hook/instrument.h"
 #include "dispatch_hook/recorder.h"
+#include "python/src/in_backward.h"
 #include "python/src/module_tree.h"
 
 namespace ulpscope::python {
@@ -86,11 +87,27 @@ std::vector<Call>& calls() {
   return stack;
 }
 
+/// Walks the outermost root again where its modules changed, and finds the open calls in the new tree.
+bool renew(std::vector<Call>& open) {
+  const std::shared_ptr<ModuleTree> old = open.front().tree;
+  PyObject* root = old->node(0).module;
+  if (open.front().node != 0 || old->unchanged()) return false;
+  const auto fresh = Roots::instance().walk(root, old->node(0).name);
+  for (Call& call : open) {
+    if (call.tree != old) continue;
+    const int node = fresh->find(old->node(call.node).module, 0);
+    if (node < 0) continue;  // taken out while it is called: it keeps its old place
+    call.tree = fresh;
+    call.node = node;
+  }
+  return true;
+}
+
 /// Where a module called inside `outer` belongs.
 Call place(PyObject* module, std::vector<Call>& outer) {
   if (outer.empty()) {
     // Recomputed in the backward pass (activation checkpointing): it has a name from the forward.
-    if (torch::autograd::get_current_graph_task_id() >= 0) {
+    if (inBackward()) {
       auto [tree, node] = Roots::instance().containing(module);
       if (tree) return {std::move(tree), node};
     }
@@ -104,14 +121,9 @@ Call place(PyObject* module, std::vector<Call>& outer) {
   }
   // Not known there: the modules changed since the tree was walked, or it belongs to no module of
   // this root. Looking costs as much as the tree is large, so it is done once a root call.
-  Call& root = outer.front();
-  if (!root.lookedAfresh) {
-    root.lookedAfresh = true;
-    if (root.tree->node(root.node).parent < 0 && !root.tree->unchanged()) {
-      PyObject* rootModule = root.tree->node(0).module;
-      auto fresh = Roots::instance().walk(rootModule, root.tree->node(0).name);
-      if (const int node = fresh->find(module, 0); node >= 0) return {std::move(fresh), node};
-    }
+  if (!outer.front().lookedAfresh) {
+    outer.front().lookedAfresh = true;
+    if (renew(outer)) return place(module, outer);
   }
   return {Roots::instance().get(module, className(module)), 0};
 }

@@ -15,7 +15,7 @@ from ulpscope._imports import when_imported
 
 def install(c: ModuleType) -> None:
     import torch
-    from torch._C._dynamo.eval_frame import skip_code
+    from torch._C._dynamo import eval_frame  # torch._dynamo itself is not imported by torch
     from torch.compiler import is_dynamo_compiling
 
     original = torch.nn.Module.__call__
@@ -23,7 +23,10 @@ def install(c: ModuleType) -> None:
         call = _around(c, original, is_dynamo_compiling)  # replaced by someone else before us
     else:
         call = _body(c, is_dynamo_compiling)
-    skip_code(call.__code__)
+    skip, default = eval_frame._FrameAction.SKIP, eval_frame._FrameAction.DEFAULT
+    eval_frame.set_code_exec_strategy(
+        call.__code__, eval_frame._FrameExecStrategy(skip, default)
+    )
     for name in ("__module__", "__name__", "__qualname__", "__doc__"):
         setattr(call, name, getattr(original, name))
     torch.nn.Module.__call__ = call  # type: ignore[method-assign]
