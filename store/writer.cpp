@@ -352,7 +352,6 @@ void Writer::Impl::run() {
 }
 
 Writer::Writer(const std::string& path, const Options& options) : impl_(nullptr) {
-  installForkGate();
   std::unique_ptr<Impl> impl;
   {
     const auto gate = enterForkGate();

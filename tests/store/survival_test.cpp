@@ -12,6 +12,8 @@
 #include <fstream>
 #include <functional>
 #include <map>
+#include <mutex>
+#include <thread>
 
 #include "store/reader.h"
 #include "store/writer.h"
@@ -308,6 +310,9 @@ TEST(Survival, AStaleLogIsNotReplayedIntoANewTrace) {
 }
 
 TEST(Survival, AForkedChildLeavesTheParentsTraceAlone) {
+#ifdef __SANITIZE_THREAD__
+  GTEST_SKIP() << "ThreadSanitizer knows no threads after a fork";
+#endif
   TempFolder folder;
   const std::string path = folder.file("a.ulps");
   const std::string childPath = folder.file("child.ulps");
@@ -345,6 +350,9 @@ TEST(Survival, AForkedChildLeavesTheParentsTraceAlone) {
 }
 
 TEST(Survival, ForkingWhileTheWriterIsBusyNeverDeadlocks) {
+#ifdef __SANITIZE_THREAD__
+  GTEST_SKIP() << "ThreadSanitizer knows no threads after a fork";
+#endif
   TempFolder folder;
   Writer writer(folder.file("a.ulps"), {.flushMilliseconds = 1});
   int64_t id = 1;
@@ -361,6 +369,35 @@ TEST(Survival, ForkingWhileTheWriterIsBusyNeverDeadlocks) {
   }
   writer.finish();
   EXPECT_EQ(writer.error(), "");
+}
+
+// A user's fork handlers hold the user's locks; finish() under such a lock while another thread
+// forks.
+std::mutex usersLock;
+void installUsersForkHandlers() {
+  static const int once = ::pthread_atfork([] { usersLock.lock(); }, [] { usersLock.unlock(); },
+                                           [] { usersLock.unlock(); });
+  ASSERT_EQ(once, 0);
+}
+
+TEST(Survival, ForkingWhileATraceIsFinishedUnderALockDoesNotWait) {
+  TempFolder folder;
+  installUsersForkHandlers();
+  std::atomic<bool> done{false};
+  std::thread forker([&] {
+    while (!done) inChild([] { return 0; });
+  });
+  // Each circle of locks would take the gate's patience, five seconds: together more than this test
+  // is given.
+  for (int round = 0; round < 100; ++round) {
+    const std::lock_guard lock(usersLock);
+    Writer writer(folder.file(std::to_string(round)), {});
+    writeOps(writer, 1, 2000);
+    writer.finish();
+    EXPECT_EQ(writer.error(), "");
+  }
+  done = true;
+  forker.join();
 }
 
 TEST(Survival, SignalsReachTheProgramsThreadsOnly) {
