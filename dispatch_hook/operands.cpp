@@ -91,8 +91,9 @@ uint64_t sampleOf(const c10::StorageImpl& storage) {
   const int64_t part = std::min<int64_t>(bytes, 4096);
   StridedView view{.data = data, .dtype = DType::UInt8, .dim = 1, .sizes = &part};
   const uint64_t head = fingerprint(view, Level::digest).digest.low;
+  if (part == bytes) return head;
   view.data = data + (bytes - part);
-  return mix(head, fingerprint(view, Level::digest).digest.low);
+  return mix(mix(0, head), fingerprint(view, Level::digest).digest.low);
 }
 
 const c10::StorageImpl* storageOf(const c10::TensorImpl& tensor) {
