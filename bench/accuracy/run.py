@@ -1,0 +1,147 @@
+"""How often is the right op named? Plants faults, diffs the two traces, scores the answer.
+
+    .venv/bin/python bench/accuracy/run.py [--pairs 2000] [--seed 0] [--kind KIND] [--keep DIR]
+
+For each kind of fault it prints the share of pairs whose verdict, first op and frontier are right,
+how often an op is named that has nothing to do with the fault, and at the end the calibration of
+the confidence: of answers given at p, how many are right.
+"""
+
+import argparse
+import collections
+import contextlib
+import io
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+import traceback
+import warnings
+
+warnings.filterwarnings("ignore")
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+import torch
+
+import faults
+import programs
+
+
+def diff(folder):
+    command = [os.path.join(os.path.dirname(sys.executable), "ulpscope"), "diff",
+               f"{folder}/a.ulps", f"{folder}/b.ulps", "--format=json"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode not in (0, 1, 3, 4):
+        raise RuntimeError(f"diff: status {done.returncode}: {done.stderr.strip()}")
+    return json.loads(done.stdout)
+
+
+def _hits(origin, a, b):
+    """Is this origin one of the ops to blame?"""
+    return any(side and side["id"] in ids for side, ids in ((origin["a"], a), (origin["b"], b)))
+
+
+def score(truth, answer):
+    """Four booleans: verdict right, first right, frontier complete, nothing unrelated named."""
+    first, frontier = answer["first"], answer["frontier"]
+    if not truth.changed:
+        quiet = answer["verdict"] in ("identical",) + (truth.verdicts if truth.kind != "no fault" else ())
+        return {"verdict": quiet, "first": first is None, "frontier": not frontier, "clean": not frontier}
+    if "identical" in truth.verdicts and answer["verdict"] == "identical":
+        return {"verdict": True, "first": first is None, "frontier": not frontier, "clean": not frontier}
+    groups = truth.groups or [truth.a + truth.b]
+    return {
+        "verdict": answer["verdict"] in truth.verdicts,
+        "first": first is not None and _hits(first, truth.a, truth.b) and first["label"] in truth.labels,
+        "frontier": all(any(_hits(o, g, g) for o in frontier) for g in groups),
+        "clean": all(_hits(o, truth.a, truth.b) for o in frontier),
+    }
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--pairs", type=int, default=2000)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--kind", action="append", choices=list(faults.KINDS))
+    parser.add_argument("--keep", help="folder for the traces of wrong answers")
+    parser.add_argument("--json", help="file for every truth and score")
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+
+    kinds = options.kind or list(faults.KINDS)
+    table = collections.defaultdict(list)
+    calibration = collections.defaultdict(list)
+    equal_ops = 0
+    rows = []
+    made = seed = 0
+    while made < options.pairs:
+        seed += 1
+        kind = kinds[seed % len(kinds)]
+        rng = random.Random(options.seed * 1_000_003 + seed)
+        name = rng.choice(programs.NAMES)
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                with contextlib.redirect_stderr(io.StringIO()):
+                    truth = faults.KINDS[kind](name, kind, rng.randrange(1 << 30), folder)
+                if truth is None:  # this program has no place for this fault
+                    continue
+                answer = diff(folder)
+                result = score(truth, answer)
+            except Exception:
+                traceback.print_exc()
+                truth, answer = faults.Truth(kind, name), {"first": None, "verdict": "error"}
+                result = dict.fromkeys(("verdict", "first", "frontier", "clean"), False)
+            made += 1
+            if kind == "no fault":
+                equal_ops += answer["a"]["ops"]
+            table[kind].append((truth, result))
+            if truth.changed and answer["first"]:
+                calibration[min(9, int(answer["first"]["confidence"] * 10))].append(result["first"])
+            rows.append({"pair": made, "seed": seed, "truth": vars(truth), "score": result,
+                         "answer": {"verdict": answer["verdict"], "first": answer["first"]}})
+            if options.keep and not all(result.values()):
+                kept = os.path.join(options.keep, f"{made}-{kind.replace(' ', '_')}-{name}")
+                shutil.copytree(folder, kept, dirs_exist_ok=True)
+                with open(f"{kept}/truth.json", "w") as out:
+                    json.dump(rows[-1], out, indent=1)
+            if sys.stderr.isatty():
+                print(f"\r{made}/{options.pairs}", end="", file=sys.stderr)
+
+    print(f"{'kind':26}{'pairs':>6}{'changed':>9}{'verdict':>9}{'first':>9}{'frontier':>9}{'clean':>9}")
+    total = collections.Counter()
+    for kind in kinds:
+        done = table[kind]
+        if not done:
+            continue
+        share = {k: 100 * sum(r[k] for _, r in done) / len(done) for k in ("verdict", "first", "frontier", "clean")}
+        print(f"{kind:26}{len(done):6}{sum(t.changed for t, _ in done):9}"
+              + "".join(f"{share[k]:8.1f}%" for k in share))
+        single = kind not in ("no fault", "two independent")
+        for truth, result in done:
+            if truth.changed and single:
+                total["single"] += 1
+                total["single right"] += result["first"]
+            elif truth.changed:
+                total["double"] += 1
+                total["double right"] += result["frontier"]
+            if kind == "no fault":
+                total["false alarms"] += not result["verdict"]
+            total["unrelated"] += not result["clean"]
+    print(f"\nsingle faults that change a bit: first right in {total['single right']} of {total['single']}")
+    print(f"double faults: both on the frontier in {total['double right']} of {total['double']}")
+    print(f"equal runs: {total['false alarms']} false alarms in {equal_ops} ops")
+    print(f"an unrelated op on the frontier: {total['unrelated']} of {made} pairs")
+    print("\nconfidence   answers   right")
+    for bucket in sorted(calibration):
+        right = calibration[bucket]
+        print(f"{bucket / 10:.1f} - {(bucket + 1) / 10:.1f}  {len(right):8}  {100 * sum(right) / len(right):6.1f}%")
+    if options.json:
+        with open(options.json, "w") as out:
+            json.dump(rows, out)
+
+
+if __name__ == "__main__":
+    main()
