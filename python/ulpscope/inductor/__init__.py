@@ -39,11 +39,12 @@ def install(c) -> None:
     try:
         import json
 
-        from . import compile_events, recorder, taps
+        from . import compile_events, higher_order, recorder, taps
 
         sink = lambda text: c.event("message", json.dumps({"text": text}))  # noqa: E731
         taps.install(recorder.Recorder(c))
         compile_events.install(c)
+        higher_order.install(c)
     except Exception as error:
         report("compiled kernels will not be seen", error)
 

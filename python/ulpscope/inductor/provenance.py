@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from . import nodes, report
 
-VERSION = 3
+VERSION = 4
 ATTRIBUTE = "_ulpscope"  # of a CompiledFxGraph, holds GraphRecord.pack()
 
 
@@ -138,11 +138,14 @@ class _Graph:
     def __init__(self, lowering):
         self.lowering = lowering
         self.position = {}
+        self._ops = {}
         self.exits: dict[object, list] = {}  # op -> marked nodes
         fx_graph = getattr(lowering, "module", None) or getattr(lowering, "orig_gm", None)
+        # A graph that was not watched while it was traced (a loop's body, made by a later pass).
+        self.watched = any(nodes.OP in node.meta for node in fx_graph.graph.nodes)
         for index, node in enumerate(fx_graph.graph.nodes):
             self.position[node] = index
-            op = op_of(node)
+            op = self.op_of(node)
             if op is not None:
                 self.exits.setdefault(op[0], [])
                 if any(number == op[0] for number, _ in node.meta.get(nodes.VALUES, ())):
@@ -168,6 +171,33 @@ class _Graph:
             node = self.value(name)
             if node is not None:
                 self.holder[node] = name
+
+    def op_of(self, node):
+        """(id, name, overload, backward, order) of the program's op that a node belongs to, or None."""
+        if node.op != "call_function":
+            return None
+        op = node.meta.get(nodes.OP)
+        if op is not None or self.watched:
+            return op  # in a watched graph, a node without a mark was made by the compiler
+        if node not in self._ops:
+            self._ops[node] = self._guess(node)
+        return self._ops[node]
+
+    def _guess(self, node):
+        original = node.meta.get("original_aten")
+        if original is None:
+            if node.target is not operator.getitem:
+                return None
+            return self.op_of(node.args[0])
+        name, overload = nodes.op_name(original)
+        backward = node.meta.get("partitioner_tag") == "is_backward"
+        group = (name, overload, node.meta.get("seq_nr"), node.meta.get("stack_trace"), backward)
+        for source in node.all_input_nodes:  # a decomposition is connected
+            op = self._ops.get(source)
+            if op is not None and op[0][:-1] == group:
+                return op
+        order = self.position[node]
+        return ((*group, order), name, overload, backward, order)
 
     def value(self, name: str):
         """The node whose value a buffer holds once its lowering is done, or None."""
@@ -265,13 +295,13 @@ class _Graph:
         """Fills site.sources, one for each op; returns op id -> index."""
         groups: dict[object, list] = {}
         for node in sorted(used, key=self.position.__getitem__):
-            op = op_of(node)
+            op = self.op_of(node)
             if op is not None:
                 groups.setdefault(op[0], []).append(node)
         index = {}
-        ordered = sorted(groups.values(), key=lambda group: (op_of(group[-1])[4], group[-1].name))
+        ordered = sorted(groups.values(), key=lambda group: (self.op_of(group[-1])[4], group[-1].name))
         for group in ordered:
-            number, name, overload, backward, order = op_of(group[-1])
+            number, name, overload, backward, order = self.op_of(group[-1])
             marked = [n for n in group if n in self.exits.get(number, ())]
             node = (marked or group)[-1]
             module, module_class = module_of(node)
@@ -291,7 +321,7 @@ class _Graph:
     def ties_of(self, node, index) -> list[Tie]:
         ties = []
         for candidate in _same_elements(node):
-            op = op_of(candidate)
+            op = self.op_of(candidate)
             values = candidate.meta.get(nodes.VALUES, ())
             for number, output in sorted(values, key=lambda value: op is None or value[0] != op[0]):
                 if number not in index or any(tie.source == index[number] for tie in ties):
@@ -307,11 +337,15 @@ class _Graph:
                     ties.append(tie)
         if ties:
             return ties
-        op = op_of(node)
-        if op is not None and nodes.OP not in node.meta and op[0] in index and _leaves(node, op):
+        op = self.op_of(node)
+        if op is not None and nodes.OP not in node.meta and op[0] in index and self._leaves(node, op):
             # The trace was not watched: the op's result is what is used outside of its nodes.
             return [Tie(index[op[0]], 0, "same", 0.8, "the only result that is used elsewhere")]
         return [Tie(how="inside a decomposition")]
+
+
+    def _leaves(self, node, op) -> bool:
+        return any((self.op_of(user) or (None,))[0] != op[0] for user in node.users)
 
 
 def _pieces(buffer):
@@ -335,22 +369,6 @@ def _origin_node(buffer):
 
 
 # --- FX nodes ----------------------------------------------------------------------------------
-
-
-def op_of(node):
-    """(id, name, overload, backward, order) of the program's op that a node belongs to, or None."""
-    if node.op in ("placeholder", "get_attr", "output"):
-        return None
-    op = node.meta.get(nodes.OP)
-    if op is not None:
-        return op
-    original = node.meta.get("original_aten")
-    if original is None or not node.meta.get("from_node"):
-        return None
-    name, overload = nodes.op_name(original)
-    backward = node.meta.get("partitioner_tag") == "is_backward"
-    sequence = node.meta.get("seq_nr", -1)
-    return ((name, overload, sequence, backward), name, overload, backward, sequence)
 
 
 _RESHAPES = {
@@ -418,10 +436,6 @@ def _is_tangent(node) -> bool:
 def _shape(node):
     value = node.meta.get("val")
     return tuple(value.shape) if hasattr(value, "shape") else None
-
-
-def _leaves(node, op) -> bool:
-    return any((op_of(user) or (None,))[0] != op[0] for user in node.users)
 
 
 # --- modules and stacks --------------------------------------------------------------------------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from types import ModuleType
 
-from . import compile_events, provenance, signature
+from . import compile_events, higher_order, provenance, signature
 
 
 class Recorder:
@@ -45,6 +45,9 @@ class Recorder:
             ties,
             [(name in site.uninitialised) + 2 * (name in site.unwritten) for name in names],
         )
+
+    def subgraphs(self, source: str, scope: dict) -> None:
+        higher_order.tap_subgraphs(self._c, source, scope)
 
     def graph(self, compiled, graph_kwargs, cached: bool) -> None:
         if compiled.current_callable is None:

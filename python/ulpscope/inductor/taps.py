@@ -165,6 +165,7 @@ def _post_compile(original):
         try:
             if scope is not None:
                 _add_sites(self, scope)
+                backend.subgraphs(self.source_code, scope)
             backend.graph(self, graph_kwargs, cached=id(self) not in _fresh)
         except Exception as error:
             report("cannot tap a compiled graph", error)
