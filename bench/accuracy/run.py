@@ -31,7 +31,8 @@ import programs
 
 
 def diff(folder):
-    command = [os.path.join(os.path.dirname(sys.executable), "ulpscope"), "diff",
+    tool = os.environ.get("ULPSCOPE") or os.path.join(os.path.dirname(sys.executable), "ulpscope")
+    command = [tool, "diff",
                f"{folder}/a.ulps", f"{folder}/b.ulps", "--format=json"]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode not in (0, 1, 3, 4):
