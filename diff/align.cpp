@@ -189,6 +189,8 @@ void alignByProducers(const SideIndex& sideA, const std::vector<Unit>& a,
   // In program order, so that an op that is found helps to find the ops after it.
   for (uint32_t i = 0; i < a.size(); ++i) {
     if (alignment.toB[i] >= 0 || settled.a[i] || a[i].source >= 0) continue;
+    // Compiled code has views of its own making.
+    if (a[i].mixed && a[i].movesData) continue;
     const auto found = lost.find(mix(a[i].name, a[i].types));
     if (found == lost.end()) continue;
     const Op& opA = sideA.ops()[a[i].op];

@@ -20,6 +20,12 @@ void alignRuns(const SideIndex& sideA, const std::vector<Unit>& a, const SideInd
                const std::vector<Unit>& b, const Settled& settled, Alignment& alignment,
                Budget& budget, const std::function<void(double)>& progress);
 
+/// Pairs what compiled code holds with the program's ops by what provenance says: operator, module
+/// and source line (and, where known, the result's type), the n-th with the n-th, within one step and
+/// in any order: a compiler moves ops about. Before alignRuns, which leaves these pairs alone.
+void alignByProvenance(const SideIndex& sideA, const std::vector<Unit>& a, const SideIndex& sideB,
+                       const std::vector<Unit>& b, Settled& settled, Alignment& alignment);
+
 /// Finds partners for units that lost their place (reordered, moved to another step or thread): an
 /// op whose inputs' producers are partners of the other op's inputs' producers, and of the same key.
 void alignByProducers(const SideIndex& sideA, const std::vector<Unit>& a,

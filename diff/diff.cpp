@@ -147,9 +147,10 @@ class Engine {
     c.b = std::make_unique<AlignedSide>(AlignedSide{*c.indexB, c.unitsB, c.producersB});
 
     std::vector<std::pair<std::vector<uint32_t>, std::vector<uint32_t>>> mapped;
-    const Settled settled = settle(mapped);
+    Settled settled = settle(mapped);
     Alignment alignment(c.unitsA.size(), c.unitsB.size());
     Budget budget;
+    if (loose) alignByProvenance(*c.indexA, c.unitsA, *c.indexB, c.unitsB, settled, alignment);
     alignRuns(*c.indexA, c.unitsA, *c.indexB, c.unitsB, settled, alignment, budget,
               [&](double share) { progress(0.4 + 0.3 * share); });
     alignByProducers(*c.indexA, c.unitsA, c.producersA, *c.indexB, c.unitsB, c.producersB, settled,

@@ -78,6 +78,7 @@ class PairJudge {
         DifferingInput input;
         input.a = match.a;
         input.b = match.b;
+        input.sameForm = match.sameForm;
         input.error = std::isnan(compared.relative) ? 1.0f : compared.relative;
         judgement_.inputs.push_back(input);
       }
@@ -311,11 +312,11 @@ class PairJudge {
     if (source || hidden) {
       const DifferingInput& input = judgement_.inputs[size_t(sourceInput)];
       const Compared compared =
-          values_.compare(a_.index.operands()[input.a], b_.index.operands()[input.b]);
+          values_.compare(a_.index.operands()[input.a], b_.index.operands()[input.b], input.sameForm);
       pair.label = Label::source;
-      pair.difference = compared.shape   ? Difference::shape
-                        : compared.dtype ? Difference::dtype
-                                         : kindOf(compared, 1);
+      pair.difference = input.sameForm && compared.shape   ? Difference::shape
+                        : input.sameForm && compared.dtype ? Difference::dtype
+                                                           : kindOf(compared, 1);
       pair.operandA = int32_t(input.a);
       pair.operandB = int32_t(input.b);
       pair.error = compared.relative;

@@ -18,6 +18,7 @@ struct DifferingInput {
   From from = From::pair;
   int32_t maker = -1;  ///< the pair that made it (of A, or of B where A has none)
   uint32_t a = 0, b = 0;  ///< operands
+  bool sameForm = true;   ///< shape and dtype are expected to agree
   float error = 0;
 };
 

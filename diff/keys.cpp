@@ -45,7 +45,10 @@ Unit unitOf(const SideIndex& side, size_t kernel, int32_t source, const SourceOp
   unit.path = fold(place.path);
   unit.leaf = fold(place.leaf);
   unit.line = fold(line);
-  unit.phase = from.backward ? Phase::backward : side.ops()[kernel].phase;
+  // A forward op in a backward kernel is computed again there; it stays an op of the forward.
+  unit.phase = side.ops()[kernel].phase;
+  if (from.backward) unit.phase = Phase::backward;
+  else if (unit.phase == Phase::backward) unit.phase = Phase::forward;
   unit.mixed = true;
   return unit;
 }
@@ -98,31 +101,32 @@ class RegionUnits {
     const Op& op = side_.ops()[i];
     const Provenance& from = side_.reader().provenance(op.provenance);
     if (op.kind != OpKind::kernel) {
+      // An extern kernel stands for one original op (and views around it): place it where the
+      // program had it, under that op's module and line, which the op itself does not carry.
       Entry entry{unitOf(side_, i, true), last_, sequence_++, false};
-      if (!from.sources.empty()) {
-        // An extern kernel stands for one original op: place it where the program had it, under
-        // that op's module and line, which the region's own op does not carry.
-        const SourceOp& source = from.sources.front();
-        const Unit named = unitOf(side_, i, -1, source);
-        entry.order = source.order;
-        if (named.name == entry.unit.name) {
-          entry.unit.path = named.path;
-          entry.unit.leaf = named.leaf;
-          entry.unit.line = named.line;
-          entry.unit.phase = named.phase;
-        }
-        last_ = source.order;
+      for (size_t s = 0; s < from.sources.size(); ++s) {
+        const Unit named = unitOf(side_, i, int32_t(s), from.sources[s]);
+        if (named.name != entry.unit.name) continue;
+        entry.order = from.sources[s].order;
+        entry.unit.path = named.path;
+        entry.unit.leaf = named.leaf;
+        entry.unit.line = named.line;
+        entry.unit.phase = named.phase;
+        last_ = entry.order;
       }
       entries_.push_back(entry);
       return;
     }
-    if (from.sources.empty()) {  // nothing is known of it: it aligns as itself
+    const bool known = std::any_of(from.sources.begin(), from.sources.end(),
+                                   [](const SourceOp& source) { return !source.op.empty(); });
+    if (!known) {  // it aligns as itself
       entries_.push_back({unitOf(side_, i, true), last_, sequence_++, false});
       return;
     }
     int32_t most = last_;
     for (size_t s = 0; s < from.sources.size(); ++s) {
       const SourceOp& source = from.sources[s];
+      if (source.op.empty()) continue;
       const bool tied = std::any_of(from.ties.begin(), from.ties.end(), [&](const OutputTie& tie) {
         return tie.source == int32_t(s);
       });

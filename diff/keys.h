@@ -50,12 +50,13 @@ std::vector<Unit> makeUnits(const SideIndex& side, const std::vector<int32_t>& p
 inline uint64_t Unit::key(int level) const {
   const uint64_t where = uint64_t(path) << 32 | line;
   if (mixed) {
+    const uint64_t what = uint64_t(name) << 1 | uint64_t(phase == Phase::backward);
     switch (level) {
       case 0:
-      case 1: return mix(mix(mix(name, where), uint64_t(phase)), 1);
-      case 2: return mix(mix(mix(name, line), mix(leaf, uint64_t(phase))), 2);
-      case 3: return mix(mix(mix(name, leaf), uint64_t(phase)), 3);
-      case 4: return mix(mix(name, uint64_t(phase)), 4);
+      case 1: return mix(mix(what, where), 1);
+      case 2: return mix(mix(what, uint64_t(line) << 32 | leaf), 2);
+      case 3: return mix(mix(what, leaf), 3);
+      case 4: return mix(what, 4);
       default: return mix(name, 5);
     }
   }

@@ -52,14 +52,23 @@ Place placeOf(std::string_view path, std::string_view moduleClass) {
   return place;
 }
 
+const Frame* userFrame(const Stack& stack) {
+  // Functional wrappers inside torch differ between eager code and what a compiler remembers; the
+  // program's own line does not.
+  for (const Frame& frame : stack) {
+    if (frame.file.find("/torch/") == std::string::npos) return &frame;
+  }
+  return stack.empty() ? nullptr : &stack.front();
+}
+
 uint64_t lineOf(const Stack& stack) {
-  if (stack.empty()) return 0;
-  const Frame& frame = stack.front();
-  std::string_view file = frame.file;
+  const Frame* frame = userFrame(stack);
+  if (frame == nullptr) return 0;
+  std::string_view file = frame->file;
   if (const size_t slash = file.rfind('/'); slash != std::string_view::npos) {
     file.remove_prefix(slash + 1);
   }
-  return mix(hashText(file), uint64_t(uint32_t(frame.line)));
+  return mix(hashText(file), uint64_t(uint32_t(frame->line)));
 }
 
 SideIndex::SideIndex(const Side& side, const Mapping* asA) 

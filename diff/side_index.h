@@ -87,6 +87,8 @@ class SideIndex {
 std::string normalisedPath(std::string_view path);
 
 Place placeOf(std::string_view path, std::string_view moduleClass);
+/// The innermost frame outside torch, or the innermost of all; null where there is none.
+const Frame* userFrame(const Stack& stack);
 uint64_t lineOf(const Stack& stack);
 
 }  // namespace ulpscope

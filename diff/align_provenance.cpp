@@ -1,0 +1,100 @@
+#include <unordered_map>
+
+#include "diff/align.h"
+#include "diff/dataflow.h"
+
+namespace ulpscope {
+namespace {
+
+class ProvenanceAligner {
+ public:
+  ProvenanceAligner(const SideIndex& sideA, const std::vector<Unit>& a, const SideIndex& sideB,
+                    const std::vector<Unit>& b, Settled& settled, Alignment& alignment)
+      : sideA_(sideA), a_(a), sideB_(sideB), b_(b), settled_(settled), alignment_(alignment) {}
+
+  void run() {
+    inA_ = compiled(sideA_, a_);
+    inB_ = compiled(sideB_, b_);
+    for (int round = 0; round < kRounds; ++round) pairRound(round);
+  }
+
+ private:
+  static constexpr int kRounds = 4;
+
+  static std::vector<bool> compiled(const SideIndex& side, const std::vector<Unit>& units) {
+    std::vector<bool> result(units.size());
+    for (size_t i = 0; i < units.size(); ++i) {
+      result[i] = units[i].source >= 0 || side.compiledRegion(units[i].op) >= 0;
+    }
+    return result;
+  }
+
+  /// Dtype and size of the first result; 0 where a source does not know it.
+  static uint64_t resultType(const SideIndex& side, const Unit& unit) {
+    if (unit.source >= 0) return 0;
+    for (const Operand& operand : side.operandsOf(side.ops()[unit.op])) {
+      if (isWritten(operand.role)) return side.type(operand.type);
+    }
+    return 0;
+  }
+
+  /// What two units must share in this round; 0: not enough is known of the unit.
+  static uint64_t key(const SideIndex& side, const Unit& unit, int round) {
+    const uint64_t step = uint64_t(uint32_t(side.ops()[unit.op].step));
+    const uint64_t what = mix(uint64_t(unit.name) << 1 | uint64_t(unit.phase == Phase::backward), step);
+    const uint64_t type = resultType(side, unit);
+    switch (round) {
+      case 0:  // the same line of the same module, with the same result
+        if (unit.path == 0 || unit.line == 0 || type == 0) return 0;
+        return mix(mix(what, uint64_t(unit.path) << 32 | unit.line), type);
+      case 1:
+        if (unit.path == 0 || unit.line == 0) return 0;
+        return mix(what, uint64_t(unit.path) << 32 | unit.line);
+      case 2:
+        return unit.path == 0 ? 0 : mix(mix(what, unit.path), 2);
+      default:  // code outside any module
+        return unit.line == 0 ? 0 : mix(mix(what, unit.line), 3);
+    }
+  }
+
+  void pairRound(int round) {
+    std::unordered_map<uint64_t, std::vector<uint32_t>> places;
+    for (uint32_t j = 0; j < b_.size(); ++j) {
+      if (alignment_.toA[j] >= 0 || settled_.b[j]) continue;
+      if (const uint64_t k = key(sideB_, b_[j], round)) places[k].push_back(j);
+    }
+    std::unordered_map<uint64_t, size_t> next;
+    for (uint32_t i = 0; i < a_.size(); ++i) {
+      if (alignment_.toB[i] >= 0 || settled_.a[i]) continue;
+      const uint64_t k = key(sideA_, a_[i], round);
+      if (k == 0) continue;
+      const auto found = places.find(k);
+      if (found == places.end()) continue;
+      size_t& at = next[k];
+      if (at >= found->second.size()) continue;
+      const uint32_t j = found->second[at++];
+      // Ops that the dispatcher saw on both sides keep their order; alignRuns does better there.
+      if (!inA_[i] && !inB_[j]) continue;
+      alignment_.join(i, j, Method::provenance);
+      settled_.a[i] = true;
+      settled_.b[j] = true;
+    }
+  }
+
+  const SideIndex& sideA_;
+  const std::vector<Unit>& a_;
+  const SideIndex& sideB_;
+  const std::vector<Unit>& b_;
+  Settled& settled_;
+  Alignment& alignment_;
+  std::vector<bool> inA_, inB_;
+};
+
+}  // namespace
+
+void alignByProvenance(const SideIndex& sideA, const std::vector<Unit>& a, const SideIndex& sideB,
+                       const std::vector<Unit>& b, Settled& settled, Alignment& alignment) {
+  ProvenanceAligner(sideA, a, sideB, b, settled, alignment).run();
+}
+
+}  // namespace ulpscope
