@@ -315,6 +315,9 @@ def structural(name, kind, seed, folder):
     verdicts = ("structural",)
     if kind == "independent ops swapped":
         verdicts = ("identical", "structural")
+    elif kind == "decomposed":
+        # The ops that stand for each other are compared as a group: a difference of its result, or none.
+        verdicts = ("identical", "numeric", "structural")
     return Truth(kind, name, ids[0], ids[1], verdicts, ("structural", "origin"), detail=f"{path} ({cls})")
 
 
@@ -350,7 +353,7 @@ def setting(name, kind, seed, folder):
         tensor[i] = (tensor[i] + 1) % 8 if tensor.dtype == torch.int64 else tensor[i] + 0.01
     elif kind == "parameter changed":
         labels, verdicts = ("source",), ("numeric",)
-        _ulp(rng.choice(list(b.model.parameters())).data.view(-1), rng)
+        _ulp(rng.choice(list(b.model.parameters())).detach().view(-1).numpy(), rng)
     elif kind == "seed changed":
         labels, verdicts = ("source",), ("numeric",)
         with torch.no_grad():
