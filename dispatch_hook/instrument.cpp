@@ -160,7 +160,7 @@ Call::Call(OpKind kind, SchemaId schema, ProvenanceId provenance,
     state->session = session;
     state->thread = thread;
     state_ = state.release();
-    placeOp(*session, *thread, frame.op, requiresGrad, false, -1);
+    placeOp(*session, *thread, frame.op, requiresGrad, false, true, -1);
     frame.fingerprints = session->inSteps(frame.op.step);
     for (const Scalar& scalar : scalars) addText(frame.scalars, scalar.arg, scalar.text);
     OperandCapture capture(*session, frame);

@@ -251,7 +251,7 @@ void startOp(Session& session, ThreadState& thread, const at::RecordFunction& fu
   const bool updates = info.writes && thread.optimizerRegions == 0 && !c10::GradMode::is_enabled() &&
                        session.sawBackward.load(std::memory_order_relaxed) &&
                        writesParameter(session, info, inputs);
-  placeOp(session, thread, op, traits.requiresGrad, updates, function.seqNr());
+  placeOp(session, thread, op, traits.requiresGrad, updates, info.makesTensors, function.seqNr());
   frame.fingerprints = session.inSteps(op.step) && info.wanted(session);
   captureInputs(session, frame, info, inputs);
 }
@@ -419,16 +419,16 @@ void appendFrame(Session& session, ThreadState& thread, OpFrame& frame) noexcept
 }
 
 void placeOp(Session& session, ThreadState& thread, RawOp& op, bool requiresGrad,
-             bool updatesParameter, int64_t sequence) {
+             bool updatesParameter, bool makesTensors, int64_t sequence) {
   op.phase = phaseOf(thread, requiresGrad, updatesParameter);
   if (op.phase != Phase::backward) thread.leaveEndedNode();
   const bool optimizer = op.phase == Phase::optimizer;
   if (optimizer && thread.optimizerRegions == 0) {
     session.updatedWithoutScope();
-  } else if (!optimizer && c10::GradMode::is_enabled()) {
+  } else if (!optimizer && makesTensors && c10::GradMode::is_enabled()) {
     session.gradModeOp();
   }
-  op.step = session.stepOf(optimizer || thread.optimizerRegions != 0);
+  op.step = session.stepOf(optimizer || thread.optimizerRegions != 0 || !makesTensors);
   op.id = session.startOp();
   op.thread = thread.number;
   op.region = thread.enter(op.id, op.step);

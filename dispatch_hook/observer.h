@@ -18,8 +18,8 @@ void appendFrame(Session& session, ThreadState& thread, OpFrame& frame) noexcept
 void closeFrame(ThreadState& thread, OpFrame& frame);
 
 /// Fills in id, thread, phase, step, region, sequence and stack of an op that starts now.
-/// `sequence` is the autograd sequence number outside backward, -1 where there is none.
+/// An op that makes no tensors (loss.item() after the optimizer) begins no step. `sequence` is the autograd sequence number outside backward, -1 where there is none.
 void placeOp(Session& session, ThreadState& thread, RawOp& op, bool requiresGrad,
-             bool updatesParameter, int64_t sequence);
+             bool updatesParameter, bool makesTensors, int64_t sequence);
 
 }  // namespace ulpscope

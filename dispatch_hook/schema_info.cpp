@@ -2,6 +2,7 @@
 
 #include <ATen/core/dispatch/Dispatcher.h>
 
+#include <algorithm>
 #include <array>
 #include <string_view>
 #include <unordered_map>
@@ -114,6 +115,11 @@ std::unique_ptr<SchemaInfo> describe(const c10::OperatorHandle& op) {
                                    result.alias_info()->isWrite());
   }
   info->returns = schema.returns().size();
+  info->makesTensors =
+      info->writes || std::any_of(schema.returns().begin(), schema.returns().end(),
+                                  [](const c10::Argument& result) {
+                                    return result.type()->str().find("Tensor") != std::string::npos;
+                                  });
   return info;
 }
 

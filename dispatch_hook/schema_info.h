@@ -29,6 +29,7 @@ struct SchemaInfo {
   bool descend = false;      ///< composite, or not an op of the program: what it calls is recorded
   bool nestedKernels = false;  ///< composite, but with own kernels for nested or sparse tensors
   bool writes = false;
+  bool makesTensors = false;  ///< returns or writes tensors; a look at a value (item) does not
   bool makesEmpty = false;   ///< results or resized arguments hold nothing yet
   bool collective = false;
   bool asynchronous = false;  ///< results are there only after a wait

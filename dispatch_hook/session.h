@@ -47,9 +47,10 @@ class Session {
     return RegionId{nextRegion_.fetch_add(1, std::memory_order_relaxed)};
   }
 
-  /// The step of an op that starts now. `optimizer`: it belongs to an optimizer step.
-  int32_t stepOf(bool optimizer) noexcept {
-    if (stepEnded_.load(std::memory_order_relaxed) && !optimizer &&
+  /// The step of an op that starts now. `stays`: it begins none, for it belongs to an optimizer step
+  /// or only looks at a value.
+  int32_t stepOf(bool stays) noexcept {
+    if (stepEnded_.load(std::memory_order_relaxed) && !stays &&
         stepEnded_.exchange(false, std::memory_order_relaxed)) {
       return step_.fetch_add(1, std::memory_order_relaxed) + 1;
     }

@@ -70,6 +70,19 @@ TEST(Phases, AnOptimizerScopeIsTheOptimizer) {
   EXPECT_EQ(run.reader().steps(), (std::vector<int32_t>{0, 1, 2, 3}));
 }
 
+TEST(Phases, ALookAtAValueBeginsNoStep) {
+  const at::Tensor w = torch::ones({});
+  const Recorded run([&] {
+    {
+      RECORD_USER_SCOPE("Optimizer.step#SGD.step");
+      w.add(1);
+    }
+    w.item();
+  });
+  EXPECT_EQ(run.find("aten::_local_scalar_dense").step, 0);
+  EXPECT_EQ(run.reader().steps(), (std::vector<int32_t>{0}));
+}
+
 TEST(Phases, AnOptimizerWithoutAScopeIsKnownByWhatItWrites) {
   const Recorded run([] {
     const at::Tensor w = torch::ones({3}, torch::requires_grad());

@@ -72,8 +72,10 @@ def test_optimizer_ends_a_step_and_phases_are_told(recorded):
     def program():
         for _ in range(2):
             optimizer.zero_grad()
-            model(X).square().mean().backward()
+            loss = model(X).square().mean()
+            loss.backward()
             optimizer.step()
+            loss.item()
 
     trace = recorded(program)
     assert trace.steps == [0, 1]
