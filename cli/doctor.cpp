@@ -116,7 +116,7 @@ void checkPython(Checkup& checkup, const Installation& installation, const std::
 void checkViewer(Checkup& checkup, const Installation& installation) {
   if (installation.viewer.empty()) {
     checkup.missing("viewer", "not installed", "build with -DULPSCOPE_BUILD_GUI=ON (Qt 6)");
-  } else if (std::getenv("DISPLAY") == nullptr && std::getenv("WAYLAND_DISPLAY") == nullptr) {
+  } else if (!isSet("DISPLAY") && !isSet("WAYLAND_DISPLAY")) {
     checkup.missing("viewer", fmt::format("{}, but there is no display", installation.viewer),
                     "log in with ssh -X, or use `ulpscope diff` and `ulpscope show`");
   } else {

@@ -220,6 +220,11 @@ void endLike(const ExitStatus& status) {
   std::_Exit(status.shell());
 }
 
+bool isSet(const char* variable) {
+  const char* value = std::getenv(variable);
+  return value != nullptr && *value != '\0';
+}
+
 std::string findProgram(const std::string& program) {
   namespace fs = std::filesystem;
   const auto usable = [](const std::string& path) {

@@ -40,6 +40,9 @@ std::optional<std::string> captureCommand(const std::vector<std::string>& comman
 /// Ends this process as the command ended: the same status, or killed by the same signal.
 [[noreturn]] void endLike(const ExitStatus& status);
 
+/// Is an environment variable there and not empty?
+bool isSet(const char* variable);
+
 /// Where PATH finds a program, or the program itself where it has a slash; "" where nowhere.
 std::string findProgram(const std::string& program);
 

@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "cli/installation.h"
+#include "cli/process.h"
 #include "cli/verb.h"
 #include "store/reader.h"
 
@@ -20,8 +21,8 @@ int view(const std::vector<std::string>& traces) {
     throw CommandError("the viewer is not installed; build with -DULPSCOPE_BUILD_GUI=ON (Qt 6), or "
                        "use `ulpscope diff` and `ulpscope show`");
   }
-  if (std::getenv("DISPLAY") == nullptr && std::getenv("WAYLAND_DISPLAY") == nullptr &&
-      std::getenv("QT_QPA_PLATFORM") == nullptr) {
+  if (!isSet("DISPLAY") && !isSet("WAYLAND_DISPLAY") &&
+      !isSet("QT_QPA_PLATFORM")) {
     throw CommandError("there is no display (DISPLAY and WAYLAND_DISPLAY are not set); log in with "
                        "ssh -X, or use `ulpscope diff` and `ulpscope show`");
   }
