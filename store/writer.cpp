@@ -3,9 +3,6 @@
 #include <pthread.h>
 #include <signal.h>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 #include <cfenv>
 #include <chrono>
 #include <condition_variable>
@@ -13,11 +10,10 @@
 #include <mutex>
 #include <optional>
 #include <thread>
-#include <unordered_map>
 
 #include "store/batch_encoder.h"
 #include "store/fork_gate.h"
-#include "store/record_packing.h"
+#include "store/interner.h"
 #include "store/trace_file.h"
 
 namespace ulpscope {
@@ -32,27 +28,6 @@ constexpr size_t kTransactionBytes = size_t{8} << 20;
 // Emptied buffers are handed out again, so that threads need not allocate anew.
 constexpr size_t kSpareBuffers = 16;
 constexpr size_t kLargestSpare = size_t{2} << 20;
-
-struct KeyHash {
-  size_t operator()(const Key128& key) const { return static_cast<size_t>(key.low); }
-};
-
-/// A value that the program's threads gave and the writer's thread has not written yet.
-struct PendingRow {
-  enum class Kind : uint8_t { string, schema, stack, provenance, environment, meta, event };
-  Kind kind;
-  int64_t id = 0;
-  std::string a;
-  std::string b;
-};
-
-std::span<const std::byte> bytesOf(const std::string& text) {
-  return std::as_bytes(std::span(text.data(), text.size()));
-}
-
-std::string textOf(std::span<const std::byte> bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
 
 }  // namespace
 
@@ -81,11 +56,6 @@ struct Writer::Impl {
   }
 
   // --- the program's threads ---
-  template <class Id, class Pack>
-  Id intern(std::unordered_map<Key128, uint32_t, KeyHash>& known, PendingRow::Kind kind,
-            Pack&& pack);
-  StringId internString(std::string_view text);  // with internMutex held
-  void add(PendingRow row);
   void submit(EventBuffer& buffer);
   void flush();
   void finish(bool complete);
@@ -93,21 +63,18 @@ struct Writer::Impl {
   // --- the writer's thread ---
   void run();
   void writeQueue();
-  void writeRow(const PendingRow& row);
+  bool writeBatch(std::span<const PendingRow> rows, std::span<const EventBuffer> buffers);
+  void runTick();
   void close();
   void fail(std::string line);
 
   const std::string path;
   const Options options;
   const uint64_t forks;  ///< forkCount() of the process that owns this
+  Interner interner;
+
+  std::mutex mutex;  ///< guards all up to `error`
   std::function<void()> collect;
-
-  std::mutex internMutex;
-  std::unordered_map<Key128, uint32_t, KeyHash> strings, schemas, stacks, provenances;
-  ByteWriter packed;
-  std::vector<PendingRow> pending;
-
-  std::mutex mutex;  ///< guards all up to `file`
   std::condition_variable work;
   std::condition_variable progress;
   std::deque<EventBuffer> queue;
@@ -129,32 +96,6 @@ struct Writer::Impl {
   std::thread thread;
   std::mutex finishMutex;
 };
-
-template <class Id, class Pack>
-Id Writer::Impl::intern(std::unordered_map<Key128, uint32_t, KeyHash>& known, PendingRow::Kind kind,
-                        Pack&& pack) {
-  const std::lock_guard lock(internMutex);
-  packed.clear();
-  pack(packed);
-  const XXH128_hash_t hash = XXH3_128bits(packed.bytes().data(), packed.size());
-  const auto [found, added] =
-      known.try_emplace({hash.low64, hash.high64}, static_cast<uint32_t>(known.size() + 1));
-  if (added) pending.push_back({kind, found->second, textOf(packed.bytes()), {}});
-  return {found->second};
-}
-
-StringId Writer::Impl::internString(std::string_view text) {
-  const XXH128_hash_t hash = XXH3_128bits(text.data(), text.size());
-  const auto [found, added] =
-      strings.try_emplace({hash.low64, hash.high64}, static_cast<uint32_t>(strings.size() + 1));
-  if (added) pending.push_back({PendingRow::Kind::string, found->second, std::string(text), {}});
-  return {found->second};
-}
-
-void Writer::Impl::add(PendingRow row) {
-  const std::lock_guard lock(internMutex);
-  pending.push_back(std::move(row));
-}
 
 void Writer::Impl::submit(EventBuffer& buffer) {
   if (buffer.empty()) return;
@@ -208,33 +149,13 @@ void Writer::Impl::finish(bool markComplete) {
 }
 
 void Writer::Impl::fail(std::string line) {
+  interner.close();
   const std::lock_guard lock(mutex);
   if (!failed) error = std::move(line);
   failed = true;
   queue.clear();
   queuedBytes = 0;
   progress.notify_all();
-}
-
-void Writer::Impl::writeRow(const PendingRow& row) {
-  using Kind = PendingRow::Kind;
-  const auto id = static_cast<uint32_t>(row.id);
-  switch (row.kind) {
-    case Kind::string:
-      return file->addString({id}, row.a);
-    case Kind::schema:
-      return file->addSchema({id}, bytesOf(row.a));
-    case Kind::stack:
-      return file->addStack({id}, bytesOf(row.a));
-    case Kind::provenance:
-      return file->addProvenance({id}, bytesOf(row.a));
-    case Kind::environment:
-      return file->setEnvironment(row.a, row.b);
-    case Kind::meta:
-      return file->setMeta(row.a, row.b);
-    case Kind::event:
-      return file->addEvent({row.id}, row.a, row.b);
-  }
 }
 
 /// Writes and commits all that is there, in transactions of bounded size.
@@ -251,19 +172,9 @@ void Writer::Impl::writeQueue() {
       }
     }
     // After the buffers: what they refer to was interned before they were submitted.
-    std::vector<PendingRow> rows;
-    {
-      const std::lock_guard lock(internMutex);
-      rows.swap(pending);
-    }
+    const std::vector<PendingRow> rows = interner.take();
     if (batch.empty() && rows.empty()) return;
-    {
-      const auto gate = enterForkGate();
-      file->begin();
-      for (const PendingRow& row : rows) writeRow(row);
-      encoder->write(batch);
-      file->commit();
-    }
+    if (!writeBatch(rows, batch)) return;
     const std::lock_guard lock(mutex);
     queuedBytes -= bytes;
     for (EventBuffer& buffer : batch) {
@@ -272,6 +183,41 @@ void Writer::Impl::writeQueue() {
       spare.push_back(std::move(buffer));
     }
     progress.notify_all();
+  }
+}
+
+/// One transaction. False, and failed, where it could not be written.
+bool Writer::Impl::writeBatch(std::span<const PendingRow> rows,
+                              std::span<const EventBuffer> buffers) {
+  const auto gate = enterForkGate();
+  try {
+    file->begin();
+    for (const PendingRow& row : rows) row.write(*file);
+    encoder->write(buffers);
+    file->commit();
+    return true;
+  } catch (const TraceError& error) {
+    fail(error.what());
+  } catch (const Malformed& malformed) {
+    fail(path + ": the recorder made events that can't be read (" + malformed.what +
+         "); recording stopped");
+  } catch (const std::exception& error) {
+    fail(path + ": " + error.what() + "; recording stopped");
+  }
+  file->rollBack();
+  return false;
+}
+
+/// What it throws is the collector's own affair; what it did submit is written.
+void Writer::Impl::runTick() {
+  std::function<void()> tick;
+  {
+    const std::lock_guard lock(mutex);
+    tick = collect;
+  }
+  try {
+    if (tick) tick();
+  } catch (...) {
   }
 }
 
@@ -315,35 +261,15 @@ void Writer::Impl::run() {
       last = stop;
     }
     if (timed || Clock::now() >= deadline) {
-      std::function<void()> tick;
-      {
-        const std::lock_guard lock(mutex);
-        tick = collect;
-      }
-      try {
-        if (tick && !last && !failed) tick();
-      } catch (...) {
-        // The collector's own affair; what it did submit is written.
-      }
+      if (!last && !failed) runTick();
       deadline = Clock::now() + interval;
     }
-    if (!failed) {
-      try {
-        writeQueue();
-      } catch (const TraceError& error) {
-        fail(error.what());
-      } catch (const Malformed& malformed) {
-        fail(path + ": the recorder made events that can't be read (" + malformed.what +
-             "); recording stopped");
-      } catch (const std::exception& error) {
-        fail(path + ": " + error.what() + "; recording stopped");
-      }
-      if (failed) file->rollBack();
-    }
+    if (!failed) writeQueue();
     const std::lock_guard lock(mutex);
     flushesDone = flushes;
     progress.notify_all();
   }
+  interner.close();
   close();
   const std::lock_guard lock(mutex);
   finished = true;
@@ -380,56 +306,31 @@ Writer::~Writer() {
 }
 
 StringId Writer::string(std::string_view text) {
-  return Impl::guarded(impl_, [&](Impl& impl) {
-    const std::lock_guard lock(impl.internMutex);
-    return impl.internString(text);
-  });
+  return Impl::guarded(impl_, [&](Impl& impl) { return impl.interner.string(text); });
 }
 
 SchemaId Writer::schema(const Schema& schema) {
-  return Impl::guarded(impl_, [&](Impl& impl) {
-    return impl.intern<SchemaId>(impl.schemas, PendingRow::Kind::schema, [&](ByteWriter& out) {
-      packSchema(
-          schema, [&](std::string_view text) { return impl.internString(text); }, out);
-    });
-  });
+  return Impl::guarded(impl_, [&](Impl& impl) { return impl.interner.schema(schema); });
 }
 
 StackId Writer::stack(const Stack& stack) {
-  return Impl::guarded(impl_, [&](Impl& impl) {
-    return impl.intern<StackId>(impl.stacks, PendingRow::Kind::stack, [&](ByteWriter& out) {
-      packStack(
-          stack, [&](std::string_view text) { return impl.internString(text); }, out);
-    });
-  });
+  return Impl::guarded(impl_, [&](Impl& impl) { return impl.interner.stack(stack); });
 }
 
 ProvenanceId Writer::provenance(const Provenance& provenance) {
-  return Impl::guarded(impl_, [&](Impl& impl) {
-    return impl.intern<ProvenanceId>(
-        impl.provenances, PendingRow::Kind::provenance, [&](ByteWriter& out) {
-          packProvenance(
-              provenance, [&](std::string_view text) { return impl.internString(text); }, out);
-        });
-  });
+  return Impl::guarded(impl_, [&](Impl& impl) { return impl.interner.provenance(provenance); });
 }
 
 void Writer::environment(std::string_view key, std::string_view value) {
-  Impl::guarded(impl_, [&](Impl& impl) {
-    impl.add({PendingRow::Kind::environment, 0, std::string(key), std::string(value)});
-  });
+  Impl::guarded(impl_, [&](Impl& impl) { impl.interner.environment(key, value); });
 }
 
 void Writer::meta(std::string_view key, std::string_view value) {
-  Impl::guarded(impl_, [&](Impl& impl) {
-    impl.add({PendingRow::Kind::meta, 0, std::string(key), std::string(value)});
-  });
+  Impl::guarded(impl_, [&](Impl& impl) { impl.interner.meta(key, value); });
 }
 
 void Writer::event(OpId at, std::string_view kind, std::string_view json) {
-  Impl::guarded(impl_, [&](Impl& impl) {
-    impl.add({PendingRow::Kind::event, at.value, std::string(kind), std::string(json)});
-  });
+  Impl::guarded(impl_, [&](Impl& impl) { impl.interner.event(at, kind, json); });
 }
 
 void Writer::submit(EventBuffer& buffer) {
