@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstring>
 #include <limits>
+#include <type_traits>
 
 #include "fingerprint/chunk_state.h"
 #include "fingerprint/float_formats.h"
@@ -29,8 +30,10 @@ HWY_BEFORE_NAMESPACE();
 namespace ulpscope::HWY_NAMESPACE {
 #if ULPSCOPE_PLAIN
 
-void accumulateHere(Accumulator& accumulator, const Chunk& chunk, bool withSketch) {
+bool accumulateHere(Accumulator& accumulator, const Chunk& chunk, bool withSketch,
+                    Hash128& /*hash*/) {
   accumulatePlain(accumulator, chunk, withSketch);
+  return false;
 }
 Sketch sketchHere(const Accumulator& accumulator) {
   return sketchPlain(accumulator);
@@ -53,6 +56,10 @@ uint32_t rotationsOf(const BlockWords& words, size_t components) {
   return rotations;
 }
 
+// Where a row of components is a stripe of XXH3, a chunk is hashed from the same loads.
+template <class Loader>
+inline constexpr bool kHashesChunks = std::is_same_v<Loader, LoadFloat32>;
+
 template <class Loader>
 class ChunkPass {
  public:
@@ -66,8 +73,10 @@ class ChunkPass {
         table_(table),
         sketch_(sketch) {}
 
-  // Adds all components; false where the fast path met what is not finite.
-  bool run(bool allFinite, ChunkState<T>& state) {
+  // Adds all components; false where the fast path met what is not finite. Hashes a whole chunk
+  // on the way if `hash` is given, which needs the fast path.
+  bool run(bool allFinite, ChunkState<T>& state, Xxh3Accumulators* hash = nullptr) {
+    hash_ = hash;
     const auto* data = static_cast<const char*>(chunk_.data);
     auto left = static_cast<size_t>(chunk_.components);
     BlockWords computed;
@@ -78,16 +87,16 @@ class ChunkPass {
         computed = wordsOf(block);
         words = &computed;
       }
-      addBlock(data, count, *words, allFinite, state);
-      data += count * (table_ != nullptr ? 1 : Loader::kBytes);
       left -= count;
+      addBlock(data, count, *words, allFinite, left == 0, state);
+      data += count * (table_ != nullptr ? 1 : Loader::kBytes);
     }
     return !allFinite || chunk_.components < kLanes || isFinite(state);
   }
 
  private:
   void addBlock(const char* data, size_t count, const BlockWords& words, bool allFinite,
-                ChunkState<T>& state) {
+                bool isLast, ChunkState<T>& state) {
     int64_t prefetchDistance = chunk_.prefetchDistance;
     alignas(64) float expanded[kBlockComponents];
     if (table_ != nullptr) {
@@ -98,18 +107,30 @@ class ChunkPass {
     size_t fullRows = 0;
     if (allFinite) {
       fullRows = count / kLanes;
-      if (fullRows != 0 && withSketch_) {
-        addFiniteRows<Loader, true>(data, fullRows, words, smallestNormal_, prefetchDistance, state,
-                                    sketch_);
-      } else if (fullRows != 0) {
-        addFiniteRows<Loader, false>(data, fullRows, words, smallestNormal_, prefetchDistance,
-                                     state, sketch_);
-      }
+      if (fullRows != 0) addFullRows(data, fullRows, words, prefetchDistance, isLast, state);
     }
     const size_t done = fullRows * kLanes;
     if (done != count) {
       addAnyRows<Loader>(data + done * Loader::kBytes, fullRows, count - done, words,
                          smallestNormal_, state, sketch_);
+    }
+  }
+
+  void addFullRows(const char* data, size_t rows, const BlockWords& words, int64_t prefetchDistance,
+                   [[maybe_unused]] bool isLast, ChunkState<T>& state) {
+    if constexpr (kHashesChunks<Loader>) {
+      if (hash_ != nullptr) {
+        addFiniteRows<Loader, Extra::sketchAndHash>(
+            data, rows, words, smallestNormal_, prefetchDistance, state, sketch_, hash_, isLast);
+        return;
+      }
+    }
+    if (withSketch_) {
+      addFiniteRows<Loader, Extra::sketch>(data, rows, words, smallestNormal_, prefetchDistance,
+                                           state, sketch_);
+    } else {
+      addFiniteRows<Loader, Extra::none>(data, rows, words, smallestNormal_, prefetchDistance,
+                                         state, sketch_);
     }
   }
 
@@ -122,6 +143,7 @@ class ChunkPass {
   T smallestNormal_;
   const float* table_;
   double (*sketch_)[kLanes];
+  Xxh3Accumulators* hash_ = nullptr;
 };
 
 void clearRows(double (*sketch)[kLanes], uint32_t rotations) {
@@ -130,9 +152,10 @@ void clearRows(double (*sketch)[kLanes], uint32_t rotations) {
   }
 }
 
+// Whether `hash` was computed.
 template <class Loader>
-HWY_NOINLINE void addChunk(Accumulator& accumulator, const Chunk& chunk, bool withSketch,
-                           typename Loader::Component smallestNormal,
+HWY_NOINLINE bool addChunk(Accumulator& accumulator, const Chunk& chunk, bool withSketch,
+                           Hash128& hash, typename Loader::Component smallestNormal,
                            const float* table = nullptr) {
   alignas(64) double part[kLanes][kLanes];
   const bool first = accumulator.rotations == 0;
@@ -148,7 +171,11 @@ HWY_NOINLINE void addChunk(Accumulator& accumulator, const Chunk& chunk, bool wi
 
   ChunkPass<Loader> pass(chunk, withSketch, smallestNormal, table, sketch);
   ChunkState<typename Loader::Component> state;
-  if (!pass.run(!accumulator.expectNonFinite, state)) {
+  Xxh3Accumulators stripes;
+  const bool hashes = kHashesChunks<Loader> && table == nullptr && withSketch &&
+                      !accumulator.expectNonFinite &&
+                      chunk.components * int64_t{Loader::kBytes} == kChunkBytes;
+  if (!pass.run(!accumulator.expectNonFinite, state, hashes ? &stripes : nullptr)) {
     state = {};
     clearRows(sketch, rotations);
     pass.run(false, state);
@@ -177,17 +204,20 @@ HWY_NOINLINE void addChunk(Accumulator& accumulator, const Chunk& chunk, bool wi
     }
   }
   accumulator.rotations |= rotations;
+  if (hashes) hash = hashOfAccumulators(stripes.lanes.data(), static_cast<size_t>(kChunkBytes));
+  return hashes;
 }
 
 }  // namespace
 
-void accumulateHere(Accumulator& accumulator, const Chunk& chunk, bool withSketch) {
+bool accumulateHere(Accumulator& accumulator, const Chunk& chunk, bool withSketch, Hash128& hash) {
   const auto add = [&]<class Loader>(Loader /*loader*/, auto smallestNormal) {
-    addChunk<Loader>(accumulator, chunk, withSketch,
-                     static_cast<typename Loader::Component>(smallestNormal));
+    return addChunk<Loader>(accumulator, chunk, withSketch, hash,
+                            static_cast<typename Loader::Component>(smallestNormal));
   };
   const auto addBytes = [&](const std::array<float, 256>& table, float smallestNormal) {
-    addChunk<LoadFloat32>(accumulator, chunk, withSketch, smallestNormal, table.data());
+    return addChunk<LoadFloat32>(accumulator, chunk, withSketch, hash, smallestNormal,
+                                 table.data());
   };
   switch (chunk.dtype) {
     case DType::Float32:
@@ -277,8 +307,9 @@ Accumulator::Accumulator() noexcept {
   statistics.max = -std::numeric_limits<double>::infinity();
 }
 
-void accumulate(Accumulator& accumulator, const Chunk& chunk, bool withSketch) noexcept {
-  HWY_DYNAMIC_DISPATCH(accumulateHere)(accumulator, chunk, withSketch);
+bool accumulate(Accumulator& accumulator, const Chunk& chunk, bool withSketch,
+                Hash128& hash) noexcept {
+  return HWY_DYNAMIC_DISPATCH(accumulateHere)(accumulator, chunk, withSketch, hash);
 }
 
 Sketch sketchOf(const Accumulator& accumulator) noexcept {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "fingerprint/chunk_hash.h"
 #include "fingerprint/fingerprint.h"
 #include "fingerprint/sketch_hash.h"
 
@@ -44,10 +45,12 @@ constexpr int64_t componentsPerElement(DType dtype) {
   }
 }
 
-/// Adds a chunk: its statistics and, if asked, its sketch.
-void accumulate(Accumulator& accumulator, const Chunk& chunk, bool withSketch) noexcept;
+/// Adds a chunk: its statistics and, if asked, its sketch. Where the chunk's hash, that of
+/// hashBytes(), can be had in the same loop, it is put into `hash` and true is returned.
+bool accumulate(Accumulator& accumulator, const Chunk& chunk, bool withSketch,
+                Hash128& hash) noexcept;
 
-/// The two functions above and below in plain C++, for processors without SSE4.
+/// Statistics and sketch, and the sums of buckets, in plain C++, for processors without SSE4.
 void accumulatePlain(Accumulator& accumulator, const Chunk& chunk, bool withSketch) noexcept;
 
 Sketch sketchPlain(const Accumulator& accumulator) noexcept;

@@ -20,6 +20,7 @@
 #include "fingerprint/chunk_state.h"
 #include "fingerprint/component_loaders-inl.h"
 #include "fingerprint/sketch_hash.h"
+#include "fingerprint/xxh3_stripes-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace ulpscope::HWY_NAMESPACE {
@@ -201,12 +202,23 @@ HWY_NOINLINE void countSmall(const char* data, size_t rows, T smallestNormal,
   state.subnormal += small - zeros;
 }
 
+// What a loop over rows does besides statistics.
+enum class Extra { none, sketch, sketchAndHash };
+
 // Full rows of one block, as if all components were finite. Where one is not, the state (but for
 // the counts) and the sketch become NaN or infinite, and the caller starts over.
-template <class Loader, bool kSketch, typename T>
+// With a hash, rows are stripes of 64 bytes in whole XXH3 blocks of 16; `endsInput`: they end it.
+template <class Loader, Extra kExtra, typename T>
 HWY_NOINLINE void addFiniteRows(const char* HWY_RESTRICT data, size_t rows, const BlockWords& words,
                                 T smallestNormal, int64_t prefetchDistance, ChunkState<T>& state,
-                                double (*HWY_RESTRICT sketch)[kLanes]) {
+                                double (*HWY_RESTRICT sketch)[kLanes],
+                                [[maybe_unused]] Xxh3Accumulators* HWY_RESTRICT hash = nullptr,
+                                [[maybe_unused]] bool endsInput = false) {
+  constexpr bool kSketch = kExtra != Extra::none;
+  constexpr bool kHash = kExtra == Extra::sketchAndHash;
+  static_assert(!kHash || kLanes * Loader::kBytes == kXxh3StripeBytes);
+  static_assert(kXxh3StripesPerBlock == 16);
+  const DHash dHash;
   const typename Loader::D d;
   const D64 d64;
   constexpr size_t kVectors = sizeof(double) / sizeof(T);
@@ -217,9 +229,14 @@ HWY_NOINLINE void addFiniteRows(const char* HWY_RESTRICT data, size_t rows, cons
     auto min = hn::Load(d, &state.min[lane]);
     auto max = hn::Load(d, &state.max[lane]);
     const char* at = data + lane * Loader::kBytes;
+    auto stripes = hn::Zero(dHash);
+    if constexpr (kHash) stripes = hn::Load(dHash, &hash->lanes[lane / 2]);
     for (size_t first = 0; first < rows; first += 16) {
       uint64_t rotations = words[16 + first / 16];
       const size_t end = std::min(rows, first + 16);
+      const bool last = kHash && endsInput && end == rows;
+      const Xxh3BlockSecret& secret = last ? kXxh3LastBlock : kXxh3InnerBlock;
+      [[maybe_unused]] const uint64_t* stripeSecret = &secret.stripes[lane / 2];
 #pragma GCC unroll 2
       for (size_t row = first; row < end; ++row) {
         __builtin_prefetch(at + prefetchDistance, 0, 2);
@@ -227,12 +244,20 @@ HWY_NOINLINE void addFiniteRows(const char* HWY_RESTRICT data, size_t rows, cons
         min = hn::Min(min, x);
         max = hn::Max(max, x);
         smallest = minMagnitude(smallest, x);
+        if constexpr (kHash) {
+          stripes = addStripe(stripes, hn::BitCast(dHash, x), stripeSecret);
+          stripeSecret += kXxh3StripeBytes / sizeof(uint64_t);
+        }
         addVector<Loader, kSketch>(x, at, sums, sketch[rotations & 15] + lane,
                                    signsOfRow(words, row) >> lane);
         at += kLanes * Loader::kBytes;
         rotations >>= 4;
       }
+      if constexpr (kHash) {
+        if (!last) stripes = scramble(stripes, &secret.scramble[lane / 2]);
+      }
     }
+    if constexpr (kHash) hn::Store(stripes, dHash, &hash->lanes[lane / 2]);
     hn::Store(min, d, &state.min[lane]);
     hn::Store(max, d, &state.max[lane]);
     for (size_t v = 0; v < kVectors; ++v) storeSums(sums[v], state, lane + v * hn::Lanes(d64));

@@ -4,6 +4,8 @@
 
 #include <new>
 
+#include "fingerprint/xxh3_secret.h"
+
 namespace ulpscope {
 namespace hash_detail {
 
@@ -34,6 +36,30 @@ const XXH3_state_t* asState(const unsigned char* bytes) {
 Hash128 hashBytes(const void* data, size_t bytes) noexcept {
   static const hash_detail::Function function = choose();
   return function(data, bytes);
+}
+
+namespace {
+
+uint64_t merge(const uint64_t* accumulators, size_t secretAt, uint64_t start) {
+  uint64_t result = start;
+  for (size_t i = 0; i < 8; i += 2) {
+    const unsigned __int128 product =
+        static_cast<unsigned __int128>(accumulators[i] ^ xxh3SecretWord(secretAt + 8 * i)) *
+        (accumulators[i + 1] ^ xxh3SecretWord(secretAt + 8 * i + 8));
+    result += static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
+  }
+  result ^= result >> 37;
+  result *= 0x165667919E3779F9ULL;
+  return result ^ (result >> 32);
+}
+
+}  // namespace
+
+Hash128 hashOfAccumulators(const uint64_t* accumulators, size_t bytes) noexcept {
+  constexpr uint64_t kPrime1 = 0x9E3779B185EBCA87ULL;
+  constexpr uint64_t kPrime2 = 0xC2B2AE3D27D4EB4FULL;
+  return {merge(accumulators, 11, bytes * kPrime1),
+          merge(accumulators, kXxh3Secret.size() - 64 - 11, ~(bytes * kPrime2))};
 }
 
 static_assert(sizeof(HashOfHashes) == sizeof(XXH3_state_t));

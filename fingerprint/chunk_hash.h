@@ -15,6 +15,10 @@ struct Hash128 {
 /// XXH3-128 (seed 0) of a buffer: canonical, whichever instruction set runs it.
 Hash128 hashBytes(const void* data, size_t bytes) noexcept;
 
+/// XXH3-128 from the 8 accumulators that its loop over stripes leaves, for an input of so many
+/// bytes, more than 240.
+Hash128 hashOfAccumulators(const uint64_t* accumulators, size_t bytes) noexcept;
+
 /// XXH3-128 of a sequence of hashes in their canonical form (16 bytes, high half first, big
 /// endian), without keeping them.
 class HashOfHashes {

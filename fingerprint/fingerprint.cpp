@@ -55,12 +55,14 @@ class Pass {
 
   Hash128 readChunk(int64_t first, int64_t count, void* buffer) noexcept {
     const void* data = reader_.next(count, buffer);
-    const Hash128 hash = hashBytes(data, static_cast<size_t>(count * elementBytes_));
-    if (level_ >= Level::statistics) {
-      const int64_t components = componentsPerElement(dtype_);
-      const Chunk chunk{data, dtype_, count * components, static_cast<uint64_t>(first * components),
-                        reader_.inPlace() ? kPrefetchDistance : 0};
-      accumulate(accumulator_, chunk, level_ == Level::full);
+    const auto bytes = static_cast<size_t>(count * elementBytes_);
+    if (level_ == Level::digest) return hashBytes(data, bytes);
+    const int64_t components = componentsPerElement(dtype_);
+    const Chunk chunk{data, dtype_, count * components, static_cast<uint64_t>(first * components),
+                      reader_.inPlace() ? kPrefetchDistance : 0};
+    Hash128 hash;
+    if (!accumulate(accumulator_, chunk, level_ == Level::full, hash)) {
+      hash = hashBytes(data, bytes);
     }
     return hash;
   }
