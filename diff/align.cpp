@@ -172,7 +172,7 @@ void alignRuns(const SideIndex& sideA, const std::vector<Unit>& a, const SideInd
 void alignByProducers(const SideIndex& sideA, const std::vector<Unit>& a,
                       const std::vector<int32_t>& producersA, const SideIndex& sideB,
                       const std::vector<Unit>& b, const std::vector<int32_t>& producersB,
-                      const Settled& settled, Alignment& alignment) {
+                      const Settled& settled, bool mixed, Alignment& alignment) {
   // Only ops have producers; a kernel's sources keep the place that provenance gives them.
   std::vector<int32_t> partner(sideA.size(), -1);  // op of A -> op of B
   for (size_t i = 0; i < a.size(); ++i) {
@@ -189,8 +189,7 @@ void alignByProducers(const SideIndex& sideA, const std::vector<Unit>& a,
   // In program order, so that an op that is found helps to find the ops after it.
   for (uint32_t i = 0; i < a.size(); ++i) {
     if (alignment.toB[i] >= 0 || settled.a[i] || a[i].source >= 0) continue;
-    // Compiled code has views of its own making.
-    if (a[i].mixed && a[i].movesData) continue;
+    if (mixed && a[i].movesData) continue;  // compiled code has views of its own making
     const auto found = lost.find(mix(a[i].name, a[i].types));
     if (found == lost.end()) continue;
     const Op& opA = sideA.ops()[a[i].op];

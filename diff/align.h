@@ -31,6 +31,6 @@ void alignByProvenance(const SideIndex& sideA, const std::vector<Unit>& a, const
 void alignByProducers(const SideIndex& sideA, const std::vector<Unit>& a,
                       const std::vector<int32_t>& producersA, const SideIndex& sideB,
                       const std::vector<Unit>& b, const std::vector<int32_t>& producersB,
-                      const Settled& settled, Alignment& alignment);
+                      const Settled& settled, bool mixed, Alignment& alignment);
 
 }  // namespace ulpscope

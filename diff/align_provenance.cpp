@@ -16,6 +16,17 @@ class ProvenanceAligner {
     inA_ = compiled(sideA_, a_);
     inB_ = compiled(sideB_, b_);
     for (int round = 0; round < kRounds; ++round) pairRound(round);
+    // A source that has a place and no partner by it is an op of the compiler's own making, or one
+    // that stands in another kernel too: order would only guess.
+    const auto settleRest = [](const std::vector<Unit>& units, const std::vector<int32_t>& partner,
+                               std::vector<bool>& settled) {
+      for (size_t i = 0; i < units.size(); ++i) {
+        const bool placed = units[i].path != 0 || units[i].line != 0;
+        if (units[i].source >= 0 && partner[i] < 0 && placed) settled[i] = true;
+      }
+    };
+    settleRest(a_, alignment_.toB, settled_.a);
+    settleRest(b_, alignment_.toA, settled_.b);
   }
 
  private:
@@ -51,7 +62,8 @@ class ProvenanceAligner {
         if (unit.path == 0 || unit.line == 0) return 0;
         return mix(what, uint64_t(unit.path) << 32 | unit.line);
       case 2:
-        return unit.path == 0 ? 0 : mix(mix(what, unit.path), 2);
+        // Views abound in a module: without the line one is as good as another.
+        return unit.path == 0 || unit.movesData ? 0 : mix(mix(what, unit.path), 2);
       default:  // code outside any module
         return unit.line == 0 ? 0 : mix(mix(what, unit.line), 3);
     }

@@ -154,7 +154,7 @@ class Engine {
     alignRuns(*c.indexA, c.unitsA, *c.indexB, c.unitsB, settled, alignment, budget,
               [&](double share) { progress(0.4 + 0.3 * share); });
     alignByProducers(*c.indexA, c.unitsA, c.producersA, *c.indexB, c.unitsB, c.producersB, settled,
-                     alignment);
+                     loose, alignment);
     result_.budgetExceeded = budget.exceeded;
     c.pairing = makePairs(*c.a, *c.b, alignment, mapped);
   }
@@ -200,7 +200,7 @@ class Engine {
     Allowance allowance;
     allowance.tolerance = options_.tolerance;
     if (!options_.noiseFile.empty()) allowance.noise = noiseFloor();
-    const Judgement judgement = judge(*c.a, *c.b, c.pairing, *c.matcher, *c.values, allowance);
+    const Judgement judgement = judge(*c.a, *c.b, c.pairing, *c.matcher, *c.values, allowance, mixed_);
     excuseTails();
     c.growth = findGrowth(*c.a, *c.b, c.pairing, judgement, mixed_);
     hostDiffered_ = judgement.hostDiffered;

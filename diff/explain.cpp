@@ -150,6 +150,16 @@ class Describer {
     OriginSide result;
     result.id = op.id;
     result.op = index.schema(op).name;
+    // Of random numbers the op that draws them, whichever of the group hands them on.
+    if (pair_.difference == Difference::random) {
+      for (const uint32_t other : members) {
+        if (!index.facts(index.ops()[other]).random) continue;
+        result.id = index.ops()[other].id;
+        result.op = index.schema(index.ops()[other]).name;
+        result.stack = index.stack(other);
+        return result;
+      }
+    }
     if (op.kind == OpKind::kernel) {
       result.kernel = index.schema(op).name;
       if (const size_t at = result.kernel.find("::"); at != std::string::npos) {
@@ -303,8 +313,8 @@ class Describer {
                " in A and " + scalar.b + " in B.";
       }
       case Difference::alias:
-        return "It reads another tensor: what it gets in A and in B was made by different ops, each "
-               "of which agrees with its own partner.";
+        return "It reads another tensor, or another view of one: what it gets in A and in B is not the "
+               "same thing, and what made both agrees.";
       case Difference::dtype:
       case Difference::shape: {
         std::string what = pair_.difference == Difference::dtype ? "dtype" : "shape";

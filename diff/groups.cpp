@@ -336,12 +336,19 @@ class Grouper {
     };
     std::vector<int64_t> firstA(nA + nB, -1), firstB(nA + nB, -1);
     std::vector<Place> places;
+    std::vector<bool> fused(nA + nB, false);
+    for (size_t j = 0; j < nB; ++j) {
+      if (b_.index.ops()[j].kind == OpKind::kernel) fused[sets_.find(nodeB(uint32_t(j)))] = true;
+    }
+    // A fused kernel stands where the last of its ops does: it may compute one from long before
+    // again.
+    for (size_t i = nA; i-- > 0;) {
+      const uint32_t set = sets_.find(uint32_t(i));
+      if (firstA[set] < 0 || !fused[set]) firstA[set] = int64_t(i);
+    }
     for (size_t i = 0; i < nA; ++i) {
       const uint32_t set = sets_.find(uint32_t(i));
-      if (firstA[set] < 0) {
-        firstA[set] = int64_t(i);
-        places.push_back({int64_t(i) * 2, 0, set});
-      }
+      if (firstA[set] == int64_t(i)) places.push_back({int64_t(i) * 2, 0, set});
     }
     int64_t last = -1;
     for (size_t j = 0; j < nB; ++j) {

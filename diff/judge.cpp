@@ -32,13 +32,15 @@ constexpr float kNoiseMargin = 3;      // times the largest difference between t
 class PairJudge {
  public:
   PairJudge(const AlignedSide& a, const AlignedSide& b, Pairing& pairing,
-            const OperandMatcher& matcher, ValueComparer& values, const Allowance& allowance)
+            const OperandMatcher& matcher, ValueComparer& values, const Allowance& allowance,
+            bool mixed)
       : a_(a), b_(b), pairing_(pairing), matcher_(matcher), values_(values),
-        allowance_(allowance) {}
+        allowance_(allowance), mixed_(mixed) {}
 
   Judgement run() {
     const size_t count = pairing_.pairs.size();
-    outputsDiffer_.assign(count, false);
+    outputsDiffer_.assign(count, Known::no);
+    differsInside_.assign(count, false);
     judgement_.effective.assign(count, false);
     judgement_.unexplained.assign(count, false);
     judgement_.firstInput.assign(count + 1, 0);
@@ -47,6 +49,7 @@ class PairJudge {
       judgement_.firstInput[p + 1] = uint32_t(judgement_.inputs.size());
     }
     for (size_t p = 0; p < count; ++p) trace(int32_t(p));
+    for (size_t p = 0; p < count; ++p) judgeRegion(int32_t(p));
     return std::move(judgement_);
   }
 
@@ -67,8 +70,20 @@ class PairJudge {
       return;
     }
     matches_.clear();
-    matcher_.match(index, matches_);
+    makers_.clear();
+    matcher_.match(index, matches_, &makers_);
     Tally in, out;
+    for (const int32_t maker : makers_) {
+      ++in.compared;
+      if (!differs(maker)) continue;
+      ++in.differ;
+      DifferingInput input;
+      input.maker = maker;
+      input.derived = true;
+      input.error = pairing_.pairs[size_t(maker)].error;
+      judgement_.inputs.push_back(input);
+      if (std::isfinite(input.error)) in.worst = std::max(in.worst, input.error);
+    }
     for (const OperandMatch& match : matches_) {
       const Operand& a = a_.index.operands()[match.a];
       const Operand& b = b_.index.operands()[match.b];
@@ -84,6 +99,26 @@ class PairJudge {
       }
     }
     label(index, in, out);
+  }
+
+  /// Do the results of a pair differ? Of one that comes later in the order (a kernel that also holds
+  /// later ops), found out here.
+  bool differs(int32_t index) {
+    Known& known = outputsDiffer_[size_t(index)];
+    const Pair& pair = pairing_.pairs[size_t(index)];
+    if (known == Known::no && pair.countA > 0 && pair.countB > 0) {
+      known = Known::same;
+      std::vector<OperandMatch> matches;
+      matcher_.match(index, matches);
+      for (const OperandMatch& match : matches) {
+        if (match.read) continue;
+        const Compared compared = values_.compare(a_.index.operands()[match.a],
+                                                  b_.index.operands()[match.b], match.sameForm);
+        const bool allowed = isWithin(compared, allowance_.tolerance) || isNoise(match.a, compared);
+        if (compared.differs() && !allowed) known = Known::differ;
+      }
+    }
+    return known == Known::differ;
   }
 
   void add(Tally& tally, const OperandMatch& match, const Operand& a, const Operand& b,
@@ -139,7 +174,7 @@ class PairJudge {
     const bool outForm = out.dtype || out.shape;
 
     pair.error = out.a >= 0 ? out.worst : 0;
-    pair.inherited = in.a >= 0 ? in.worst : 0;
+    pair.inherited = in.worst;
     if (out.a >= 0 && std::isnan(out.worstCompared.relative)) pair.error = NAN;
     pair.ulp = out.a >= 0 ? out.worstCompared.ulp : 0;
     pair.operandA = out.a;
@@ -148,11 +183,15 @@ class PairJudge {
     if (in.unknown > 0) pair.confidence *= kUnseenInputs;
     if (in.broken) pair.confidence *= kBrokenClosure;
     if (in.weak + out.weak > 0) pair.confidence *= kWeakMatch;
-    outputsDiffer_[size_t(index)] = out.differ > 0 || outForm;
+    outputsDiffer_[size_t(index)] = out.differ > 0 || outForm ? Known::differ : Known::same;
 
     const double terms = termsSummed(a_.index, opA);
+    // A compiler folds and fills in scalars (a scale that was None): the values tell.
+    const bool lowered = isCompiled(a_, pairing_.membersA[pair.firstA]) ||
+                         isCompiled(b_, pairing_.membersB[pair.firstB]) ||
+                         (mixed_ && a_.index.facts(opA).movesData);
     const bool scalars =
-        sameOp && a_.index.scalars(opA) != b_.index.scalars(opB) &&
+        sameOp && !lowered && a_.index.scalars(opA) != b_.index.scalars(opB) &&
         !scalarDifference(a_.index, opA, b_.index, opB).argument.empty();
     if (sameOp && a_.index.facts(opA).sync && inDiffers) judgement_.hostDiffered = true;
 
@@ -166,7 +205,7 @@ class PairJudge {
       set(pair, Label::structural, out.shape ? Difference::shape : Difference::dtype);
       pair.operandA = out.typeA;
       pair.operandB = out.typeB;
-      outputsDiffer_[size_t(index)] = true;
+      outputsDiffer_[size_t(index)] = Known::differ;
       return;
     }
     const Difference kind = out.a < 0 ? Difference::none : kindOf(out.worstCompared, terms);
@@ -283,6 +322,44 @@ class PairJudge {
     }
   }
 
+  static bool isCompiled(const AlignedSide& side, uint32_t op) {
+    return side.index.compiledRegion(op) >= 0 || side.index.ops()[op].kind == OpKind::kernel;
+  }
+
+  /// A compiled region stands for what its kernels and extern ops do not show by themselves.
+  void judgeRegion(int32_t index) {
+    Pair& pair = pairing_.pairs[size_t(index)];
+    bool kernels = false, inside = false, region = false;
+    const auto look = [&](const AlignedSide& side, const std::vector<int32_t>& pairOf,
+                          std::span<const uint32_t> members) {
+      for (const uint32_t member : members) {
+        if (side.index.ops()[member].kind != OpKind::compiled) continue;
+        region = true;
+        for (size_t i = size_t(member) + 1; i < side.index.size(); ++i) {
+          if (side.index.compiledRegion(i) != int32_t(member)) break;
+          kernels |= side.index.ops()[i].kind == OpKind::kernel;
+          const int32_t own = pairOf[i];
+          if (own < 0 || own == index) continue;
+          const Label label = pairing_.pairs[size_t(own)].label;
+          inside |= label == Label::origin || label == Label::propagated ||
+                    label == Label::source || label == Label::structural;
+        }
+      }
+    };
+    look(a_, pairing_.pairOfA, {pairing_.membersA.data() + pair.firstA, pair.countA});
+    look(b_, pairing_.pairOfB, {pairing_.membersB.data() + pair.firstB, pair.countB});
+    if (!region) return;
+    if (kernels) {
+      // What it returns is made by kernels that are judged themselves; only where those agree can
+      // the region be what differs.
+      if (inside && pair.label == Label::origin) set(pair, Label::propagated, pair.difference);
+    } else if (differsInside_[size_t(index)] &&
+               (pair.label == Label::identical || pair.label == Label::opaque ||
+                pair.label == Label::healed || pair.label == Label::within)) {
+      set(pair, pair.label == Label::healed ? Label::propagated : Label::origin, Difference::numeric);
+    }
+  }
+
   static void set(Pair& pair, Label label, Difference difference) {
     pair.label = label;
     pair.difference = difference;
@@ -297,6 +374,7 @@ class PairJudge {
     int32_t sourceInput = -1, rewiredInput = -1;
     for (uint32_t k = begin; k < end; ++k) {
       DifferingInput& input = judgement_.inputs[k];
+      if (input.derived) continue;
       find(index, input);
       if (input.from == DifferingInput::From::rewired) {
         rewired = true;
@@ -322,7 +400,9 @@ class PairJudge {
       pair.error = compared.relative;
       pair.ulp = compared.ulp;
       if (hidden && !source) pair.confidence *= kBrokenClosure;
-    } else if (rewired && pair.countA == 1 && pair.countB == 1) {
+    } else if (rewired && pair.countA == 1 && pair.countB == 1 &&
+               !isCompiled(a_, pairing_.membersA[pair.firstA]) &&
+               !isCompiled(b_, pairing_.membersB[pair.firstB])) {
       const DifferingInput& input = judgement_.inputs[size_t(rewiredInput)];
       pair.label = Label::structural;
       pair.difference = Difference::alias;
@@ -331,7 +411,29 @@ class PairJudge {
     }
   }
 
+  /// Made inside a compiled region by a kernel that was not seen? Then the region is the maker.
+  bool findUnseen(const AlignedSide& side, const std::vector<int32_t>& pairOf,
+                  const std::vector<uint32_t>& members, uint32_t first, uint16_t count,
+                  uint32_t operand, DifferingInput& input) {
+    for (uint32_t m = first; m < first + count; ++m) {
+      const Op& op = side.index.ops()[members[m]];
+      if (operand < op.firstOperand || operand >= op.firstOperand + op.operandCount) continue;
+      if (!matcher_.isMadeUnseen(side, members[m], operand)) return false;
+      const int32_t region = pairOf[size_t(side.index.compiledRegion(members[m]))];
+      input.from = DifferingInput::From::pair;
+      input.maker = region;
+      if (region >= 0) differsInside_[size_t(region)] = true;
+      return true;
+    }
+    return false;
+  }
+
   void find(int32_t index, DifferingInput& input) {
+    const Pair& own = pairing_.pairs[size_t(index)];
+    if (findUnseen(a_, pairing_.pairOfA, pairing_.membersA, own.firstA, own.countA, input.a, input) ||
+        findUnseen(b_, pairing_.pairOfB, pairing_.membersB, own.firstB, own.countB, input.b, input)) {
+      return;
+    }
     const int32_t producerA = a_.producers[input.a];
     const int32_t producerB = b_.producers[input.b];
     const int32_t pairA = producerA < 0 ? -1 : pairing_.pairOfA[size_t(producerA)];
@@ -353,7 +455,7 @@ class PairJudge {
         input.from = DifferingInput::From::lost;
         input.maker = maker;
         if (!carriesDifference(maker)) judgement_.effective[size_t(maker)] = true;
-      } else if (outputsDiffer_[size_t(maker)]) {
+      } else if (differs(maker)) {
         // Made by ops that are not partners, though both have one: another tensor is read.
         if (!lost && pairA >= 0 && pairB >= 0 && pairA != pairB && isPlain(pairA) && isPlain(pairB)) {
           input.from = DifferingInput::From::rewired;
@@ -366,7 +468,14 @@ class PairJudge {
       }
     }
     if (lost) return;
-    input.from = pairA != pairB ? DifferingInput::From::rewired : DifferingInput::From::hidden;
+    // The same makers, which agree: then another part or view of what they made is read, or
+    // something in between wrote it.
+    const Operand& a = a_.index.operands()[input.a];
+    const Operand& b = b_.index.operands()[input.b];
+    const bool otherView = input.sameForm && (a.offset != b.offset ||
+                                              a_.index.type(a.type) != b_.index.type(b.type));
+    input.from = pairA != pairB || otherView ? DifferingInput::From::rewired
+                                             : DifferingInput::From::hidden;
   }
 
   bool isPlain(int32_t index) const {
@@ -375,7 +484,7 @@ class PairJudge {
   }
 
   /// Does a stretch that only one side has read something that differs?
-  bool carriesDifference(int32_t index) const {
+  bool carriesDifference(int32_t index) {
     const Pair& pair = pairing_.pairs[size_t(index)];
     const bool ofA = pair.countA > 0;
     const AlignedSide& side = ofA ? a_ : b_;
@@ -389,7 +498,7 @@ class PairJudge {
         if (producer < 0) continue;
         const int32_t maker = pairOf[size_t(producer)];
         if (maker < 0 || maker == index) continue;
-        if (outputsDiffer_[size_t(maker)]) return true;
+        if (differs(maker)) return true;
         const Pair& made = pairing_.pairs[size_t(maker)];
         // Makers come earlier, so this ends.
         if ((made.countA == 0 || made.countB == 0) && maker < index && carriesDifference(maker)) {
@@ -436,7 +545,11 @@ class PairJudge {
   ValueComparer& values_;
   const Allowance& allowance_;
   Judgement judgement_;
-  std::vector<bool> outputsDiffer_;
+  enum class Known : uint8_t { no, same, differ };
+  std::vector<Known> outputsDiffer_;
+  std::vector<bool> differsInside_;  // regions: an op inside reads something unseen that differs
+  const bool mixed_;
+  std::vector<int32_t> makers_;
   std::unordered_set<int64_t> sources_;
   std::unordered_set<uint64_t> contentsA_, contentsB_;  // of tensors that no op made, when first read
   bool sourcesKnown_ = false;
@@ -479,8 +592,9 @@ ScalarDifference scalarDifference(const SideIndex& a, const Op& x, const SideInd
 }
 
 Judgement judge(const AlignedSide& a, const AlignedSide& b, Pairing& pairing,
-                const OperandMatcher& matcher, ValueComparer& values, const Allowance& allowance) {
-  return PairJudge(a, b, pairing, matcher, values, allowance).run();
+                const OperandMatcher& matcher, ValueComparer& values, const Allowance& allowance,
+                bool mixed) {
+  return PairJudge(a, b, pairing, matcher, values, allowance, mixed).run();
 }
 
 }  // namespace ulpscope

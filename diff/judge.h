@@ -17,6 +17,7 @@ struct DifferingInput {
   };
   From from = From::pair;
   int32_t maker = -1;  ///< the pair that made it (of A, or of B where A has none)
+  bool derived = false;   ///< known by its maker alone: there are no operands to compare
   uint32_t a = 0, b = 0;  ///< operands
   bool sameForm = true;   ///< shape and dtype are expected to agree
   float error = 0;
@@ -43,9 +44,10 @@ struct Allowance {
 };
 
 /// Labels all pairs by values. Fills label, difference, error, inherited, ulp, the deciding operands
-/// and the confidence of each.
+/// and the confidence of each. `mixed`: one side is compiled, the other is not.
 Judgement judge(const AlignedSide& a, const AlignedSide& b, Pairing& pairing,
-                const OperandMatcher& matcher, ValueComparer& values, const Allowance& allowance);
+                const OperandMatcher& matcher, ValueComparer& values, const Allowance& allowance,
+                bool mixed);
 
 /// The scalar argument of two ops that differs first: its name and both values; empty name: none.
 struct ScalarDifference {

@@ -11,7 +11,7 @@ namespace {
 
 uint32_t fold(uint64_t hash) { return hash == 0 ? 0 : uint32_t(hash ^ (hash >> 32)) | 1u; }
 
-Unit unitOf(const SideIndex& side, size_t i, bool mixed) {
+Unit unitOf(const SideIndex& side, size_t i) {
   const Op& op = side.ops()[i];
   Unit unit;
   unit.op = uint32_t(i);
@@ -31,7 +31,6 @@ Unit unitOf(const SideIndex& side, size_t i, bool mixed) {
   unit.line = fold(line);
   unit.phase = op.phase;
   unit.movesData = side.facts(op).movesData;
-  unit.mixed = mixed;
   return unit;
 }
 
@@ -49,6 +48,7 @@ Unit unitOf(const SideIndex& side, size_t kernel, int32_t source, const SourceOp
   unit.phase = side.ops()[kernel].phase;
   if (from.backward) unit.phase = Phase::backward;
   else if (unit.phase == Phase::backward) unit.phase = Phase::forward;
+  unit.movesData = side.facts(from).movesData;
   unit.mixed = true;
   return unit;
 }
@@ -103,7 +103,7 @@ class RegionUnits {
     if (op.kind != OpKind::kernel) {
       // An extern kernel stands for one original op (and views around it): place it where the
       // program had it, under that op's module and line, which the op itself does not carry.
-      Entry entry{unitOf(side_, i, true), last_, sequence_++, false};
+      Entry entry{unitOf(side_, i), last_, sequence_++, false};
       for (size_t s = 0; s < from.sources.size(); ++s) {
         const Unit named = unitOf(side_, i, int32_t(s), from.sources[s]);
         if (named.name != entry.unit.name) continue;
@@ -120,7 +120,7 @@ class RegionUnits {
     const bool known = std::any_of(from.sources.begin(), from.sources.end(),
                                    [](const SourceOp& source) { return !source.op.empty(); });
     if (!known) {  // it aligns as itself
-      entries_.push_back({unitOf(side_, i, true), last_, sequence_++, false});
+      entries_.push_back({unitOf(side_, i), last_, sequence_++, false});
       return;
     }
     int32_t most = last_;
@@ -211,7 +211,7 @@ std::vector<Unit> makeUnits(const SideIndex& side, const std::vector<int32_t>& p
       }
     }
     if (!isUnit(op, kernels)) continue;
-    units.push_back(unitOf(side, i, mixed));
+    units.push_back(unitOf(side, i));
     // Compiled code hands tensors on in other ways than the program: no identity across the two.
     if (!mixed) identity.extend(units.back());
   }

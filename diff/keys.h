@@ -26,7 +26,7 @@ struct Unit {
   uint32_t makersPlaced = 0; ///< the same, and where those were made
   Phase phase = Phase::other;
   bool movesData = false;
-  bool mixed = false;    ///< aligned with sources of kernels, which know neither types nor scalars
+  bool mixed = false;    ///< a source: neither types nor scalars are known
 
   /// What two units must share to be the same at this level, from the strictest (0: everything the op
   /// shows, and what made its inputs) to the loosest (the operator and its operands' types).
@@ -42,7 +42,8 @@ enum class KernelUnits : uint8_t {
 /// The units of one side, in the order in which they are aligned: program order, with the sources
 /// of a compiled region's kernels in the order of the original program. Regions whose kernels are
 /// units (or were not seen) give no unit of their own: groups.h handles them.
-/// `parameters`: this side's of ParameterNames. `mixed`: the other side may hold sources, of which neither types nor scalars are known.
+/// `parameters`: this side's of ParameterNames. `mixed`: one side is compiled; compiled code hands
+/// tensors on in other ways than the program, so that what made an input says nothing.
 std::vector<Unit> makeUnits(const SideIndex& side, const std::vector<int32_t>& producers,
                             const std::unordered_map<int64_t, uint64_t>& parameters,
                             KernelUnits kernels, bool mixed);

@@ -78,7 +78,8 @@ OperandMatcher::OperandMatcher(const AlignedSide& a, const AlignedSide& b, const
     : a_(a), b_(b), pairing_(pairing), values_(values),
       leavesA_(leavers(a, pairing.pairOfA)), leavesB_(leavers(b, pairing.pairOfB)) {}
 
-void OperandMatcher::match(int32_t pair, std::vector<OperandMatch>& out) const {
+void OperandMatcher::match(int32_t pair, std::vector<OperandMatch>& out,
+                           std::vector<int32_t>* makers) const {
   const Pair& p = pairing_.pairs[size_t(pair)];
   if (p.countA == 1 && p.countB == 1) {
     const Op& a = a_.index.ops()[pairing_.membersA[p.firstA]];
@@ -88,7 +89,7 @@ void OperandMatcher::match(int32_t pair, std::vector<OperandMatch>& out) const {
       return;
     }
   }
-  matchGroup(pair, out);
+  matchGroup(pair, out, makers);
 }
 
 void OperandMatcher::matchOps(const Op& a, const Op& b, std::vector<OperandMatch>& out) const {
@@ -217,7 +218,39 @@ void OperandMatcher::matchTies(const AlignedSide& kernels, bool kernelsAreB,
   }
 }
 
-void OperandMatcher::matchGroup(int32_t pair, std::vector<OperandMatch>& out) const {
+/// The pair that made the values an operand reads, behind views and copies.
+int32_t OperandMatcher::rootPair(const AlignedSide& side, const std::vector<int32_t>& pairOf,
+                                 uint32_t operand) const {
+  int32_t producer = side.producers[operand];
+  for (int depth = 0; producer >= 0 && depth < 32; ++depth) {
+    const Op& op = side.index.ops()[size_t(producer)];
+    if (op.kind != OpKind::op || !side.index.facts(op).movesData) break;
+    int32_t before = -1;
+    bool reads = false;
+    for (uint32_t k = op.firstOperand; k < op.firstOperand + op.operandCount && !reads; ++k) {
+      if (!isRead(side.index.operands()[k].role)) continue;
+      reads = true;
+      before = side.producers[k];
+    }
+    if (!reads) break;
+    producer = before;
+  }
+  return producer < 0 ? -1 : pairOf[size_t(producer)];
+}
+
+bool OperandMatcher::isMadeUnseen(const AlignedSide& side, uint32_t op, uint32_t operand) const {
+  const int32_t region = side.index.compiledRegion(op);
+  if (region < 0 || region == int32_t(op)) return false;
+  if (side.producers[operand] > region) return false;  // made inside, by an op that was seen
+  const StorageId storage = side.index.operands()[operand].storage;
+  for (const Operand& input : side.index.operandsOf(side.index.ops()[size_t(region)])) {
+    if (isRead(input.role) && input.storage == storage) return false;
+  }
+  return true;
+}
+
+void OperandMatcher::matchGroup(int32_t pair, std::vector<OperandMatch>& out,
+                                std::vector<int32_t>* makers) const {
   const Pair& p = pairing_.pairs[size_t(pair)];
   const std::span<const uint32_t> membersA{pairing_.membersA.data() + p.firstA, p.countA};
   const std::span<const uint32_t> membersB{pairing_.membersB.data() + p.firstB, p.countB};
@@ -279,9 +312,24 @@ void OperandMatcher::matchGroup(int32_t pair, std::vector<OperandMatch>& out) co
         bestType = type;
       }
     }
-    if (best < 0) continue;
+    // Of two tensors that nobody made only the type tells that they might be the same.
+    if (best >= 0 && made < 0 && !bestType) best = -1;
+    if (best < 0) {
+      const int32_t root = rootPair(b_, pairing_.pairOfB, y);
+      if (makers != nullptr && root >= 0 && root != pair) makers->push_back(root);
+      continue;
+    }
     usedA.push_back(uint32_t(best));
     out.push_back({uint32_t(best), y, true, false, made < 0});
+  }
+  if (makers != nullptr) {
+    for (const uint32_t x : readsA) {
+      if (contains(usedA, x)) continue;
+      const int32_t root = rootPair(a_, pairing_.pairOfA, x);
+      if (root >= 0 && root != pair) makers->push_back(root);
+    }
+    std::sort(makers->begin(), makers->end());
+    makers->erase(std::unique(makers->begin(), makers->end()), makers->end());
   }
 
   // Results: what the kernels' ties say; then the same bits; then kind and order.

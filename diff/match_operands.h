@@ -25,12 +25,22 @@ class OperandMatcher {
   OperandMatcher(const AlignedSide& a, const AlignedSide& b, const Pairing& pairing,
                  ValueComparer& values);
 
-  /// Appends to `out`, reads first. The pair has members on both sides.
-  void match(int32_t pair, std::vector<OperandMatch>& out) const;
+  /// Appends to `out`, reads first. The pair has members on both sides. `makers`, where given, gets
+  /// the pairs that made inputs which have no operand to compare with on the other side (a kernel
+  /// that reads a buffer of which eager code reads views): whether those differ tells what the
+  /// operand can't.
+  void match(int32_t pair, std::vector<OperandMatch>& out,
+             std::vector<int32_t>* makers = nullptr) const;
+
+  /// Is this operand of a compiled region's inside made by a kernel that was not seen?
+  bool isMadeUnseen(const AlignedSide& side, uint32_t op, uint32_t operand) const;
 
  private:
   void matchOps(const Op& a, const Op& b, std::vector<OperandMatch>& out) const;
-  void matchGroup(int32_t pair, std::vector<OperandMatch>& out) const;
+  void matchGroup(int32_t pair, std::vector<OperandMatch>& out,
+                  std::vector<int32_t>* makers) const;
+  int32_t rootPair(const AlignedSide& side, const std::vector<int32_t>& pairOf,
+                   uint32_t operand) const;
   void matchTies(const AlignedSide& kernels, bool kernelsAreB, std::span<const uint32_t> members,
                  std::span<const uint32_t> others, std::vector<OperandMatch>& out,
                  std::vector<uint32_t>& used) const;

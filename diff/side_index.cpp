@@ -210,6 +210,12 @@ uint64_t SideIndex::name(const SourceOp& source) const {
   return hashText(baseName(asA_ ? asA_->opName(source.op) : source.op));
 }
 
+OpFacts SideIndex::facts(const SourceOp& source) const {
+  Schema schema;
+  schema.name = source.op;
+  return factsOf(schema);
+}
+
 int32_t SideIndex::compiledRegion(size_t op) const {
   int32_t at = int32_t(op);
   // Wrappers and regions nest a few levels; a damaged file may hold a cycle.

@@ -51,6 +51,7 @@ class SideIndex {
   /// The same hashes for an original op of a kernel.
   Place place(const SourceOp& source) const;
   uint64_t name(const SourceOp& source) const;
+  OpFacts facts(const SourceOp& source) const;
 
   /// Index of an op by its id, or -1.
   int32_t indexOf(OpId id) const;
