@@ -23,7 +23,7 @@ function(ulpscope_target name)
                                          -ffp-contract=off)
   if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
     # GCC's bug 105651: false alarms in std::string's operator+ when it is inlined.
-    target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Wno-restrict -Wno-stringop-overflow>)
+    target_compile_options(${name} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:-Wno-restrict;-Wno-stringop-overflow>")
   endif()
   if(ULPSCOPE_WARNINGS_AS_ERRORS)
     target_compile_options(${name} PRIVATE -Werror)
