@@ -14,7 +14,7 @@ namespace {
 
 // Chunks large enough that SQLite's cost a row vanishes, small enough that one op is read quickly.
 constexpr int64_t kOpsPerChunk = 1024;
-constexpr size_t kBytesPerChunk = 128 * 1024;
+constexpr size_t kBytesPerChunk = size_t{128} << 10;
 constexpr int64_t kRegionsPerChunk = 2048;
 constexpr int64_t kFingerprintsPerChunk = 256;
 // An op that ends long after it started comes with a batch of far younger ones: by itself, it does

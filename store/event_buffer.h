@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <cstring>
 #include <span>
 #include <vector>
 
@@ -117,9 +116,9 @@ class EventBuffer {
   template <class T>
   void put(const T& value) { append(&value, sizeof(T)); }
   void append(const void* data, size_t size) {
-    const size_t at = bytes_.size();
-    bytes_.resize(at + size);
-    if (size != 0) std::memcpy(bytes_.data() + at, data, size);
+    // insert, unlike resize, does not fill with zeros first.
+    const auto* from = static_cast<const std::byte*>(data);
+    if (size != 0) bytes_.insert(bytes_.end(), from, from + size);
   }
   std::vector<std::byte> bytes_;
   size_t ops_ = 0;

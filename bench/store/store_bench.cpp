@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <random>
 #include <string>
 
@@ -62,7 +63,8 @@ std::vector<Fingerprint> fingerprints() {
   return result;
 }
 
-void write(Writer& writer, int64_t ops) {
+template <class Submit>
+void produce(Writer& writer, int64_t ops, Submit&& submit) {
   constexpr int64_t kOpsPerStep = 2000;
   const std::vector<Fingerprint> samples = fingerprints();
   std::vector<SchemaId> schemas;
@@ -119,62 +121,83 @@ void write(Writer& writer, int64_t ops) {
       const int64_t strides[] = {128 * sizes[2], sizes[2], 1};
       buffer.addOperand(operand, sizes, strides, &fingerprint);
     }
-    if (buffer.size() > (size_t{256} << 10)) writer.submit(buffer);
+    if (buffer.size() > (size_t{256} << 10)) submit(buffer);
   }
-  writer.submit(buffer);
-  writer.finish();
+  submit(buffer);
 }
 
 }  // namespace
 
+/// Prints what `body` took: wall time, and CPU time of all threads, which other load changes less.
+template <class Body>
+void measure(const char* what, double perUnit, const char* unit, Body&& body) {
+  const auto start = Clock::now();
+  const double cpu = cpuSeconds();
+  const std::string note = body();
+  fmt::print("{:10} {:8.3f} s wall, {:8.3f} s CPU, {:6.2f} us CPU/{}  {}\n", what,
+             secondsSince(start), cpuSeconds() - cpu, (cpuSeconds() - cpu) / perUnit * 1e6, unit,
+             note);
+}
+
 int main(int argc, char** argv) {
   const int64_t ops = argc > 1 ? std::atoll(argv[1]) : 1'000'000;
-  const std::string path = argc > 2 ? argv[2] : "/tmp/ulpscope_store_bench.ulps";
+  const std::string path =
+      argc > 2 ? argv[2] : (std::filesystem::temp_directory_path() / "store_bench.ulps").string();
   const auto n = static_cast<double>(ops);
 
-  Writer::Options options;
-  options.overwrite = true;
   {
-    const auto start = Clock::now();
-    const double cpu = cpuSeconds();
-    Writer writer(path, options);
-    write(writer, ops);
-    const double wall = secondsSince(start);
-    if (!writer.error().empty()) {
-      fmt::print("{}\n", writer.error());
-      return 1;
-    }
-    fmt::print(
-        "write     {:.2f} s wall, {:.2f} us/op wall, {:.2f} us/op CPU of all threads, {:.0f} MiB "
-        "resident\n",
-        wall, wall / n * 1e6, (cpuSeconds() - cpu) / n * 1e6, residentMiB());
+    measure("events", n, "op", [&] {
+      Writer writer(path, {.overwrite = true});
+      produce(writer, ops, [&](EventBuffer& events) { events.clear(); });
+      return std::string("made and thrown away: part of the next line");
+    });
   }
+  measure("write", n, "op", [&] {
+    Writer writer(path, {.overwrite = true});
+    produce(writer, ops, [&](EventBuffer& events) { writer.submit(events); });
+    writer.finish();
+    if (!writer.error().empty()) {
+      fmt::print(stderr, "{}\n", writer.error());
+      std::exit(1);
+    }
+    return fmt::format("{:.0f} MiB resident", residentMiB());
+  });
   const auto size = static_cast<double>(std::filesystem::file_size(path));
-  fmt::print("file      {:.1f} MiB, {:.1f} bytes/op\n", size / 1048576, size / n);
+  fmt::print("file       {:8.1f} MiB, {:.1f} bytes/op\n", size / 1048576, size / n);
 
-  auto start = Clock::now();
-  const Reader reader(path);
-  fmt::print("open      {:.1f} ms\n", secondsSince(start) * 1e3);
-  start = Clock::now();
-  const OpTable table = reader.readAll();
-  fmt::print("readAll   {:.3f} s, {} ops, {} operands, {:.0f} MiB resident\n", secondsSince(start),
-             table.ops.size(), table.operands.size(), residentMiB());
-  start = Clock::now();
-  uint64_t mixed = 0;
-  for (const Operand& operand : table.operands) mixed ^= reader.digest(operand.fingerprint).low;
-  fmt::print("digests   {:.3f} s ({:x})\n", secondsSince(start), mixed);
-  start = Clock::now();
-  double sum = 0;
-  for (const Operand& operand : table.operands)
-    sum += reader.fingerprint(operand.fingerprint).statistics.l1;
-  fmt::print("statistics {:.3f} s ({})\n", secondsSince(start), sum);
-  start = Clock::now();
-  size_t named = 0;
-  for (const Op& op : table.ops) named += reader.module(op).first.size();
-  fmt::print("modules   {:.3f} s ({})\n", secondsSince(start), named);
-  start = Clock::now();
-  OpTable page;
-  reader.readOps({ops / 2}, 100, page);
-  fmt::print("page      {:.2f} ms\n", secondsSince(start) * 1e3);
+  std::optional<Reader> reader;
+  measure("open", n, "op", [&] {
+    reader.emplace(path);
+    return std::string();
+  });
+  OpTable table;
+  measure("readAll", n, "op", [&] {
+    table = reader->readAll();
+    return fmt::format("{} ops, {} operands, {:.0f} MiB resident", table.ops.size(),
+                       table.operands.size(), residentMiB());
+  });
+  const auto operands = static_cast<double>(table.operands.size());
+  measure("digests", operands, "operand", [&] {
+    uint64_t mixed = 0;
+    for (const Operand& operand : table.operands) mixed ^= reader->digest(operand.fingerprint).low;
+    return fmt::format("({:x})", mixed);
+  });
+  measure("statistics", operands, "operand", [&] {
+    double sum = 0;
+    for (const Operand& operand : table.operands) {
+      sum += reader->fingerprint(operand.fingerprint).statistics.l1;
+    }
+    return fmt::format("({})", sum);
+  });
+  measure("modules", n, "op", [&] {
+    size_t named = 0;
+    for (const Op& op : table.ops) named += !reader->module(op).first.empty();
+    return fmt::format("{} named", named);
+  });
+  measure("page", 100, "op", [&] {
+    OpTable page;
+    reader->readOps({ops / 2}, 100, page);
+    return fmt::format("{} ops", page.ops.size());
+  });
   std::filesystem::remove(path);
 }
