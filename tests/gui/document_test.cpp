@@ -135,7 +135,9 @@ TEST_F(DocumentTest, BinsCoverTheRunAndKeepWhatMatters) {
     bool origin = false;
     for (size_t i = 0; i < bins.size(); ++i) {
       EXPECT_LT(bins[i].first, bins[i].end);
-      if (i != 0) EXPECT_EQ(bins[i].first, bins[i - 1].end);
+      if (i != 0) {
+        EXPECT_EQ(bins[i].first, bins[i - 1].end);
+      }
       origin = origin || bins[i].label == Label::origin;
     }
     EXPECT_TRUE(origin);
