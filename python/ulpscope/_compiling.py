@@ -48,13 +48,14 @@ def _wrap_brackets(c: ModuleType, callback: ModuleType) -> None:
     handler.install_callbacks = install_callbacks
 
 
-_generation = 0  # of the recording that knows the compile settings
+_told = (0, 0)  # the recording that knows the compile settings, and of how many backends
 
 
 def _before_compile(c: ModuleType) -> None:
-    global _generation
-    if c.recording() and c.generation() != _generation:
-        _generation = c.generation()
+    global _told
+    now = (c.generation(), len(backends))
+    if c.recording() and now != _told:
+        _told = now
         from ulpscope import _environment
 
         _environment.at_compile(c)

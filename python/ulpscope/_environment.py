@@ -56,7 +56,7 @@ def at_start(c: ModuleType) -> None:
 
 
 def at_compile(c: ModuleType) -> None:
-    """Before this recording's first compilation."""
+    """Before a compilation, the first of this recording or with a backend that is new."""
     from ulpscope import _compiling
 
     c.environment("torch.compile", ", ".join(_compiling.backends) or "on")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import os
 import pathlib
 import subprocess
@@ -70,8 +71,9 @@ def run(tmp_path):
         folder = tmp_path / f"run{count}"
         folder.mkdir()
         if isinstance(program, str):
-            text, program = program, tmp_path / f"program{count}.py"
-            program.write_text(textwrap.dedent(text))
+            text = textwrap.dedent(program)
+            program = tmp_path / f"program_{hashlib.sha1(text.encode()).hexdigest()[:8]}.py"
+            program.write_text(text)
         command = [sys.executable, *(python if python is not None else [str(program)])]
         done = subprocess.run(
             [*command, *map(str, arguments)],

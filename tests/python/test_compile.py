@@ -159,7 +159,5 @@ def test_export_and_make_fx_leave_no_ops(recorded):
         make_fx(lambda x: x.sin().cos(), tracing_mode="fake")(X)
         return exported
 
-    trace = recorded(program)
-    assert "fake" not in {o.skipped for op in trace for o in op.operands}
-    assert "aten::sin" not in [op.name for op in trace]
-    assert "aten::addmm" not in [op.name for op in trace]
+    # A fake tensor is made with a detach, below the modes.
+    assert {op.name for op in recorded(program)} <= {"aten::detach"}

@@ -54,7 +54,7 @@ def test_the_end_is_the_programs_own(run, ending, status, error):
     plain = run(program, record=False)
     assert result.returncode == plain.returncode == status
     assert error in result.stderr
-    assert result.stderr.replace("program1", "program2") == plain.stderr
+    assert result.stderr == plain.stderr
     assert "aten::sin" in names(result.trace)
     assert result.trace.complete == (status in (1, 3))
 

@@ -306,10 +306,10 @@ def test_deep_nesting_needs_no_more_of_the_recursion_limit(depth, recorded):
         sys.setrecursionlimit(limit)
         return low
 
-    def two_frames_deeper(function):
-        (lambda: function())()
+    def as_deep(function):
+        function()
 
     found = []
-    two_frames_deeper(lambda: found.append(deepest()))
+    as_deep(lambda: found.append(deepest()))
     recorded(lambda: found.append(deepest()))
     assert found[0] == found[1]

@@ -11,7 +11,13 @@ TRAIN = conftest.PROGRAMS / "train.py"
 @pytest.mark.parametrize("kind", ["gpt2", "llama"])
 @pytest.mark.parametrize("mode", ["eager", "inductor"])
 def test_recording_changes_nothing(run, tmp_path, mode, kind):
-    caches = [{"TORCHINDUCTOR_CACHE_DIR": str(tmp_path / name)} for name in ("plain", "recorded")]
+    # Inductor's scatter of the embedding's gradient adds atomically: at two threads the program
+    # itself ends with other bits now and then.
+    threads = "1" if mode == "inductor" else "2"
+    caches = [
+        {"TORCHINDUCTOR_CACHE_DIR": str(tmp_path / name), "OMP_NUM_THREADS": threads}
+        for name in ("plain", "recorded")
+    ]
     plain = run(TRAIN, mode, kind, record=False, **caches[0])
     cold = run(TRAIN, mode, kind, **caches[1])
     assert plain.returncode == 0, plain.stderr
