@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import os
-import pathlib
 import shutil
 import subprocess
 import sys
 
 import pytest
-
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-PROGRAM = os.environ.get("ULPSCOPE_PROGRAM") or str(pathlib.Path(sys.executable).parent / "ulpscope")
+from cli_program import PROGRAM
 
 TRAIN = """
 import sys

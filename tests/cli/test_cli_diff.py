@@ -7,7 +7,7 @@ import subprocess
 import jsonschema
 import pytest
 
-from conftest import PROGRAM, ROOT
+from cli_program import PROGRAM, ROOT
 
 SCHEMA = json.loads((ROOT / "docs" / "diff.schema.json").read_text())
 # Exit status, verdict, and ops without a partner: relu and its backward, in two steps.

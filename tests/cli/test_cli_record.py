@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from conftest import PROGRAM
+from cli_program import PROGRAM
 
 PYTHON = sys.executable
 ADD = "import torch; (torch.ones(3) + 1)"
