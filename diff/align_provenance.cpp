@@ -15,7 +15,11 @@ class ProvenanceAligner {
   void run() {
     inA_ = compiled(sideA_, a_);
     inB_ = compiled(sideB_, b_);
-    for (int round = 0; round < kRounds; ++round) pairRound(round);
+    // First the ops whose values leave their kernels; one that a kernel only computes again, or a
+    // part of which was moved into another, must not take their places.
+    for (const bool untied : {false, true}) {
+      for (int round = 0; round < kRounds; ++round) pairRound(round, untied);
+    }
     // A source that has a place and no partner by it is an op of the compiler's own making, or one
     // that stands in another kernel too: order would only guess.
     const auto settleRest = [](const std::vector<Unit>& units, const std::vector<int32_t>& partner,
@@ -40,20 +44,27 @@ class ProvenanceAligner {
     return result;
   }
 
-  /// Dtype and size of the first result; 0 where a source does not know it.
-  static uint64_t resultType(const SideIndex& side, const Unit& unit) {
+  static bool isUntied(const Unit& unit) { return unit.source >= 0 && !unit.tied; }
+
+  /// Dtype and size of the first result, and which inputs are parameters; 0 where a source does not
+  /// know it. Tells the two products of a linear layer's backward apart.
+  static uint64_t signature(const SideIndex& side, const Unit& unit) {
     if (unit.source >= 0) return 0;
+    uint64_t type = 0, parameters = 1;
     for (const Operand& operand : side.operandsOf(side.ops()[unit.op])) {
-      if (isWritten(operand.role)) return side.type(operand.type);
+      if (type == 0 && isWritten(operand.role)) type = side.type(operand.type);
+      if (operand.role == Role::input) {
+        parameters = parameters << 1 | uint64_t(side.isParameter(operand.storage));
+      }
     }
-    return 0;
+    return mix(type, parameters);
   }
 
   /// What two units must share in this round; 0: not enough is known of the unit.
   static uint64_t key(const SideIndex& side, const Unit& unit, int round) {
     const uint64_t step = uint64_t(uint32_t(side.ops()[unit.op].step));
     const uint64_t what = mix(uint64_t(unit.name) << 1 | uint64_t(unit.phase == Phase::backward), step);
-    const uint64_t type = resultType(side, unit);
+    const uint64_t type = signature(side, unit);
     switch (round) {
       case 0:  // the same line of the same module, with the same result
         if (unit.path == 0 || unit.line == 0 || type == 0) return 0;
@@ -69,15 +80,15 @@ class ProvenanceAligner {
     }
   }
 
-  void pairRound(int round) {
+  void pairRound(int round, bool untied) {
     std::unordered_map<uint64_t, std::vector<uint32_t>> places;
     for (uint32_t j = 0; j < b_.size(); ++j) {
-      if (alignment_.toA[j] >= 0 || settled_.b[j]) continue;
+      if (alignment_.toA[j] >= 0 || settled_.b[j] || (!untied && isUntied(b_[j]))) continue;
       if (const uint64_t k = key(sideB_, b_[j], round)) places[k].push_back(j);
     }
     std::unordered_map<uint64_t, size_t> next;
     for (uint32_t i = 0; i < a_.size(); ++i) {
-      if (alignment_.toB[i] >= 0 || settled_.a[i]) continue;
+      if (alignment_.toB[i] >= 0 || settled_.a[i] || (!untied && isUntied(a_[i]))) continue;
       const uint64_t k = key(sideA_, a_[i], round);
       if (k == 0) continue;
       const auto found = places.find(k);

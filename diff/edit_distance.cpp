@@ -9,6 +9,10 @@ float pairCost(const Unit& a, const Unit& b, const EditCosts& costs) {
   float cost = 0;
   const bool bothWhole = a.source < 0 && b.source < 0;  // a source knows no types, no overload
   if (bothWhole) {
+    // Nothing in common but the name.
+    if (a.types != b.types && a.scalars != b.scalars && a.line != b.line && a.path != b.path) {
+      return std::numeric_limits<float>::infinity();
+    }
     if (a.variant != b.variant) cost += costs.variant;
     if (a.types != b.types) cost += costs.types;
     if (a.scalars != b.scalars) cost += costs.scalars;

@@ -128,39 +128,41 @@ class Grouper {
     }
     if (spans.empty()) return;
 
-    // Where each op of the compiled side went, as a unit of the eager side.
+    // Where the ops of the compiled side went, as units of the eager side.
     std::vector<std::pair<uint32_t, int64_t>> outside;  // op of compiled, unit of eager: in order
     const std::vector<int32_t>& back = eagerIsA ? alignment_.toA : alignment_.toB;
     for (size_t j = 0; j < compiled.units.size(); ++j) {
       if (back[j] < 0) continue;
+      const Op& op = compiled.index.ops()[compiled.units[j].op];
       const int32_t region = compiled.index.compiledRegion(compiled.units[j].op);
       if (region < 0) {
         outside.emplace_back(compiled.units[j].op, back[j]);
         continue;
       }
+      // A forward op that a backward region computes again says nothing about where that ran.
+      const Op& eagerOp = eager.index.ops()[eager.units[size_t(back[j])].op];
+      if ((eagerOp.phase == Phase::backward) != (op.phase == Phase::backward)) continue;
       RegionSpan& span = spans[spanOf[region]];
       span.least = std::min<int64_t>(span.least, back[j]);
       span.most = std::max<int64_t>(span.most, back[j]);
     }
     std::sort(outside.begin(), outside.end());
     for (RegionSpan& span : spans) {
+      if (span.most >= 0) {
+        // What it holds, and what is next to that without a partner.
+        span.low = span.least - 1;
+        span.high = span.most + 1;
+        while (span.low >= 0 && lost[size_t(span.low)]) --span.low;
+        while (span.high < int64_t(eager.units.size()) && lost[size_t(span.high)]) ++span.high;
+        continue;
+      }
       const auto after = std::lower_bound(
           outside.begin(), outside.end(), std::pair<uint32_t, int64_t>(uint32_t(span.region), -1));
       span.low = after == outside.begin() ? -1 : (after - 1)->second;
       span.high = after == outside.end() ? int64_t(eager.units.size()) : after->second;
-      if (span.low > span.high) span.low = span.high;  // moved ops: trust neither end
     }
-    for (size_t s = 0; s < spans.size(); ++s) {
-      RegionSpan& span = spans[s];
-      int64_t begin = span.low + 1, end = span.high;
-      // Regions that follow each other share the stretch; each takes it up to where the next begins.
-      if (s > 0 && spans[s - 1].low == span.low && spans[s - 1].most >= 0) {
-        begin = std::max(begin, spans[s - 1].most + 1);
-      }
-      if (s + 1 < spans.size() && spans[s + 1].low == span.low && spans[s + 1].most >= 0) {
-        end = std::min(end, spans[s + 1].least);
-      }
-      for (int64_t u = begin; u < end; ++u) {
+    for (RegionSpan& span : spans) {
+      for (int64_t u = span.low + 1; u < span.high; ++u) {
         if (!lost[size_t(u)] || toCompiled[size_t(u)] >= 0) continue;
         // A region that ran on another step can't have absorbed it.
         const uint32_t op = eager.units[size_t(u)].op;
@@ -336,15 +338,22 @@ class Grouper {
     };
     std::vector<int64_t> firstA(nA + nB, -1), firstB(nA + nB, -1);
     std::vector<Place> places;
-    std::vector<bool> fused(nA + nB, false);
+    std::vector<Phase> fused(nA + nB, Phase::other);  // of the kernel in it; other: none
     for (size_t j = 0; j < nB; ++j) {
-      if (b_.index.ops()[j].kind == OpKind::kernel) fused[sets_.find(nodeB(uint32_t(j)))] = true;
+      const Op& op = b_.index.ops()[j];
+      if (op.kind != OpKind::kernel) continue;
+      fused[sets_.find(nodeB(uint32_t(j)))] = op.phase == Phase::other ? Phase::forward : op.phase;
     }
     // A fused kernel stands where the last of its ops does: it may compute one from long before
     // again.
     for (size_t i = nA; i-- > 0;) {
       const uint32_t set = sets_.find(uint32_t(i));
-      if (firstA[set] < 0 || !fused[set]) firstA[set] = int64_t(i);
+      if (firstA[set] < 0 || fused[set] == Phase::other) {
+        firstA[set] = int64_t(i);
+      } else if (fused[set] != a_.index.ops()[size_t(firstA[set])].phase &&
+                 fused[set] == a_.index.ops()[i].phase) {
+        firstA[set] = int64_t(i);  // the last one of the kernel's own phase
+      }
     }
     for (size_t i = 0; i < nA; ++i) {
       const uint32_t set = sets_.find(uint32_t(i));

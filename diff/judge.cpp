@@ -91,6 +91,8 @@ class PairJudge {
       add(match.read ? in : out, match, a, b, compared);
       if (match.read && (compared.differs() || (match.sameForm && (compared.shape || compared.dtype)))) {
         DifferingInput input;
+        input.derived = match.maker >= 0;
+        input.maker = match.maker;
         input.a = match.a;
         input.b = match.b;
         input.sameForm = match.sameForm;
@@ -109,9 +111,8 @@ class PairJudge {
     if (known == Known::no && pair.countA > 0 && pair.countB > 0) {
       known = Known::same;
       std::vector<OperandMatch> matches;
-      matcher_.match(index, matches);
+      matcher_.matchResults(index, matches);
       for (const OperandMatch& match : matches) {
-        if (match.read) continue;
         const Compared compared = values_.compare(a_.index.operands()[match.a],
                                                   b_.index.operands()[match.b], match.sameForm);
         const bool allowed = isWithin(compared, allowance_.tolerance) || isNoise(match.a, compared);
@@ -480,7 +481,8 @@ class PairJudge {
 
   bool isPlain(int32_t index) const {
     const Pair& pair = pairing_.pairs[size_t(index)];
-    return pair.countA == 1 && pair.countB == 1 && pair.method != Method::coarse;
+    return pair.countA == 1 && pair.countB == 1 && pair.method != Method::coarse &&
+           pair.method != Method::provenance;
   }
 
   /// Does a stretch that only one side has read something that differs?

@@ -103,7 +103,7 @@ class RegionUnits {
     if (op.kind != OpKind::kernel) {
       // An extern kernel stands for one original op (and views around it): place it where the
       // program had it, under that op's module and line, which the op itself does not carry.
-      Entry entry{unitOf(side_, i), last_, sequence_++, false};
+      Entry entry{unitOf(side_, i), last_, sequence_++};
       for (size_t s = 0; s < from.sources.size(); ++s) {
         const Unit named = unitOf(side_, i, int32_t(s), from.sources[s]);
         if (named.name != entry.unit.name) continue;
@@ -120,7 +120,7 @@ class RegionUnits {
     const bool known = std::any_of(from.sources.begin(), from.sources.end(),
                                    [](const SourceOp& source) { return !source.op.empty(); });
     if (!known) {  // it aligns as itself
-      entries_.push_back({unitOf(side_, i), last_, sequence_++, false});
+      entries_.push_back({unitOf(side_, i), last_, sequence_++});
       return;
     }
     int32_t most = last_;
@@ -132,13 +132,14 @@ class RegionUnits {
       });
       // A node that is computed again in several kernels belongs to the one that writes its value.
       const auto [found, fresh] = nodes_.try_emplace(source.node, entries_.size());
-      const Unit unit = unitOf(side_, i, int32_t(s), source);
+      Unit unit = unitOf(side_, i, int32_t(s), source);
+      unit.tied = tied;
       if (fresh || source.node.empty()) {
-        entries_.push_back({unit, source.order, sequence_++, tied});
-      } else if (tied && !entries_[found->second].tied) {
+        entries_.push_back({unit, source.order, sequence_++});
+      } else if (tied && !entries_[found->second].unit.tied) {
         entries_[found->second].unit = unit;
-        entries_[found->second].tied = true;
       }
+
       most = std::max(most, source.order);
     }
     last_ = most;
@@ -155,6 +156,7 @@ class RegionUnits {
                         before->unit.op == entry.unit.op && entry.unit.source >= 0 &&
                         before->unit.key(0) == entry.unit.key(0);
       if (!same) out.push_back(entry.unit);
+      else out.back().tied |= entry.unit.tied;
       before = &entry;
     }
     entries_.clear();
@@ -168,7 +170,6 @@ class RegionUnits {
     Unit unit;
     int32_t order = 0;
     int32_t sequence = 0;
-    bool tied = false;
   };
   const SideIndex& side_;
   std::vector<Entry> entries_;

@@ -26,6 +26,7 @@ struct Unit {
   uint32_t makersPlaced = 0; ///< the same, and where those were made
   Phase phase = Phase::other;
   bool movesData = false;
+  bool tied = false;     ///< a source whose value the kernel writes
   bool mixed = false;    ///< a source: neither types nor scalars are known
 
   /// What two units must share to be the same at this level, from the strictest (0: everything the op

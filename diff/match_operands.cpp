@@ -80,16 +80,29 @@ OperandMatcher::OperandMatcher(const AlignedSide& a, const AlignedSide& b, const
 
 void OperandMatcher::match(int32_t pair, std::vector<OperandMatch>& out,
                            std::vector<int32_t>* makers) const {
-  const Pair& p = pairing_.pairs[size_t(pair)];
-  if (p.countA == 1 && p.countB == 1) {
-    const Op& a = a_.index.ops()[pairing_.membersA[p.firstA]];
-    const Op& b = b_.index.ops()[pairing_.membersB[p.firstB]];
-    if (a.kind == b.kind && a_.index.name(a) == b_.index.name(b)) {
-      matchOps(a, b, out);
-      return;
-    }
+  if (isSingle(pair)) {
+    matchOps(a_.index.ops()[members(pair, false)[0]], b_.index.ops()[members(pair, true)[0]], out);
+    return;
   }
-  matchGroup(pair, out, makers);
+  matchGroupReads(pair, out, makers);
+  matchGroupResults(pair, out);
+}
+
+void OperandMatcher::matchResults(int32_t pair, std::vector<OperandMatch>& out) const {
+  if (!isSingle(pair)) {
+    matchGroupResults(pair, out);
+    return;
+  }
+  matchOps(a_.index.ops()[members(pair, false)[0]], b_.index.ops()[members(pair, true)[0]], out);
+  std::erase_if(out, [](const OperandMatch& match) { return match.read; });
+}
+
+bool OperandMatcher::isSingle(int32_t pair) const {
+  const Pair& p = pairing_.pairs[size_t(pair)];
+  if (p.countA != 1 || p.countB != 1) return false;
+  const Op& a = a_.index.ops()[members(pair, false)[0]];
+  const Op& b = b_.index.ops()[members(pair, true)[0]];
+  return a.kind == b.kind && a_.index.name(a) == b_.index.name(b);
 }
 
 void OperandMatcher::matchOps(const Op& a, const Op& b, std::vector<OperandMatch>& out) const {
@@ -249,38 +262,78 @@ bool OperandMatcher::isMadeUnseen(const AlignedSide& side, uint32_t op, uint32_t
   return true;
 }
 
-void OperandMatcher::matchGroup(int32_t pair, std::vector<OperandMatch>& out,
-                                std::vector<int32_t>* makers) const {
-  const Pair& p = pairing_.pairs[size_t(pair)];
-  const std::span<const uint32_t> membersA{pairing_.membersA.data() + p.firstA, p.countA};
-  const std::span<const uint32_t> membersB{pairing_.membersB.data() + p.firstB, p.countB};
-
-  const auto crossing = [](const AlignedSide& side, const std::vector<int32_t>& pairOf,
-                           const std::vector<bool>& leaves, std::span<const uint32_t> members,
-                           int32_t own, bool read) {
-    std::vector<uint32_t> result;
-    for (const uint32_t member : members) {
-      const Op& op = side.index.ops()[member];
-      for (uint32_t k = op.firstOperand; k < op.firstOperand + op.operandCount; ++k) {
-        const Operand& operand = side.index.operands()[k];
-        if (isRead(operand.role) != read || !isMeaningful(side.index, op, operand)) continue;
-        if (read) {
-          const int32_t producer = side.producers[k];
-          if (producer >= 0 && pairOf[size_t(producer)] == own) continue;
-        } else if (!leaves[member]) {
-          continue;
-        }
-        result.push_back(k);
-      }
+/// What a kernel reads is a buffer that another kernel or op wrote: it stands for the same value of
+/// the other side as it did there. Takes what it settles out of `open`.
+void OperandMatcher::matchKernelReads(int32_t pair, bool ofB, std::vector<uint32_t>& open,
+                                      std::vector<OperandMatch>& out,
+                                      std::vector<int32_t>* makers) const {
+  const AlignedSide& side = ofB ? b_ : a_;
+  const std::vector<int32_t>& pairOf = ofB ? pairing_.pairOfB : pairing_.pairOfA;
+  const std::span<const uint32_t> own = members(pair, ofB);
+  const bool kernels = std::any_of(own.begin(), own.end(), [&](uint32_t member) {
+    return side.index.ops()[member].kind == OpKind::kernel;
+  });
+  if (!kernels) return;
+  std::erase_if(open, [&](uint32_t k) {
+    const Operand& read = side.index.operands()[k];
+    const int32_t producer = side.producers[k];
+    if (producer < 0) return false;
+    const int32_t maker = pairOf[size_t(producer)];
+    if (maker < 0 || maker == pair) return true;
+    const Pair& made = pairing_.pairs[size_t(maker)];
+    if (made.countA == 0 || made.countB == 0) return false;
+    std::vector<OperandMatch> results;
+    matchResults(maker, results);
+    bool sameBuffer = false;
+    for (const OperandMatch& result : results) {
+      const Operand& written = side.index.operands()[ofB ? result.b : result.a];
+      if (written.storage != read.storage) continue;
+      sameBuffer = true;
+      if (written.offset != read.offset || !sameCount(side.index, written, side.index, read)) continue;
+      OperandMatch match{result.a, result.b, true, false, result.weak, maker};
+      (ofB ? match.b : match.a) = k;
+      out.push_back(match);
+      return true;
     }
-    return result;
-  };
+    // Another view of a buffer whose value is known: as the buffer, so the view.
+    if (makers != nullptr && sameBuffer) makers->push_back(maker);
+    return true;
+  });
+}
 
+/// The operands of a pair's members on one side that cross its border.
+std::vector<uint32_t> OperandMatcher::crossing(int32_t pair, bool ofB, bool read) const {
+  const AlignedSide& side = ofB ? b_ : a_;
+  const std::vector<int32_t>& pairOf = ofB ? pairing_.pairOfB : pairing_.pairOfA;
+  std::vector<uint32_t> result;
+  for (const uint32_t member : members(pair, ofB)) {
+    const Op& op = side.index.ops()[member];
+    for (uint32_t k = op.firstOperand; k < op.firstOperand + op.operandCount; ++k) {
+      const Operand& operand = side.index.operands()[k];
+      if (isRead(operand.role) != read || !isMeaningful(side.index, op, operand)) continue;
+      if (read) {
+        const int32_t producer = side.producers[k];
+        if (producer >= 0 && pairOf[size_t(producer)] == pair) continue;
+      } else if (!(ofB ? leavesB_ : leavesA_)[member]) {
+        continue;
+      }
+      result.push_back(k);
+    }
+  }
+  return result;
+}
+
+std::span<const uint32_t> OperandMatcher::members(int32_t pair, bool ofB) const {
+  const Pair& p = pairing_.pairs[size_t(pair)];
+  if (ofB) return {pairing_.membersB.data() + p.firstB, p.countB};
+  return {pairing_.membersA.data() + p.firstA, p.countA};
+}
+
+void OperandMatcher::matchGroupReads(int32_t pair, std::vector<OperandMatch>& out,
+                                     std::vector<int32_t>* makers) const {
   // Reads: the same bits are the same operand; then what partners made; then what nobody made.
-  const std::vector<uint32_t> readsA =
-      crossing(a_, pairing_.pairOfA, leavesA_, membersA, pair, true);
-  const std::vector<uint32_t> readsB =
-      crossing(b_, pairing_.pairOfB, leavesB_, membersB, pair, true);
+  const std::vector<uint32_t> readsA = crossing(pair, false, true);
+  const std::vector<uint32_t> readsB = crossing(pair, true, true);
   std::vector<uint32_t> usedA, openB;
   for (const uint32_t y : readsB) {
     const auto found = std::find_if(readsA.begin(), readsA.end(), [&](uint32_t x) {
@@ -298,6 +351,14 @@ void OperandMatcher::matchGroup(int32_t pair, std::vector<OperandMatch>& out,
     const int32_t producer = side.producers[operand];
     return producer < 0 ? -1 : pairOf[size_t(producer)];
   };
+  matchKernelReads(pair, true, openB, out, makers);
+  std::vector<uint32_t> openA;
+  for (const uint32_t x : readsA) {
+    if (!contains(usedA, x)) openA.push_back(x);
+  }
+  const size_t before = openA.size();
+  matchKernelReads(pair, false, openA, out, makers);
+  if (openA.size() != before) openB.clear();  // A's kernel was the one to ask
   for (const uint32_t y : openB) {
     const int32_t made = pairOfProducer(b_, pairing_.pairOfB, y);
     int32_t best = -1;
@@ -323,23 +384,22 @@ void OperandMatcher::matchGroup(int32_t pair, std::vector<OperandMatch>& out,
     out.push_back({uint32_t(best), y, true, false, made < 0});
   }
   if (makers != nullptr) {
-    for (const uint32_t x : readsA) {
-      if (contains(usedA, x)) continue;
-      const int32_t root = rootPair(a_, pairing_.pairOfA, x);
-      if (root >= 0 && root != pair) makers->push_back(root);
-    }
     std::sort(makers->begin(), makers->end());
     makers->erase(std::unique(makers->begin(), makers->end()), makers->end());
   }
 
-  // Results: what the kernels' ties say; then the same bits; then kind and order.
+}
+
+void OperandMatcher::matchGroupResults(int32_t pair, std::vector<OperandMatch>& out) const {
+  // What the kernels' ties say; then the same bits; then kind and order.
+  const std::span<const uint32_t> membersA = members(pair, false), membersB = members(pair, true);
   std::vector<uint32_t> used;
   const size_t reads = out.size();
   matchTies(b_, true, membersB, membersA, out, used);
   matchTies(a_, false, membersA, membersB, out, used);
   if (out.size() > reads) return;
-  std::vector<uint32_t> writesA = crossing(a_, pairing_.pairOfA, leavesA_, membersA, pair, false);
-  std::vector<uint32_t> writesB = crossing(b_, pairing_.pairOfB, leavesB_, membersB, pair, false);
+  std::vector<uint32_t> writesA = crossing(pair, false, false);
+  std::vector<uint32_t> writesB = crossing(pair, true, false);
   dropInnerResults(a_, membersA, writesA);
   dropInnerResults(b_, membersB, writesB);
   std::vector<uint32_t> rest;

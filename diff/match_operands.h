@@ -14,6 +14,8 @@ struct OperandMatch {
   bool read = false;      ///< what goes in, else what comes out
   bool sameForm = true;   ///< shape and dtype are expected to agree
   bool weak = false;      ///< matched by kind and order alone
+  int32_t maker = -1;     ///< of a kernel's input: the pair that made it; `a` or `b` is then the result
+                          ///< of that pair whose value it holds, not an operand of this pair
 };
 
 /// Finds which operands of a pair's two sides stand for each other. Of two ops: by argument. Of a
@@ -32,13 +34,22 @@ class OperandMatcher {
   void match(int32_t pair, std::vector<OperandMatch>& out,
              std::vector<int32_t>* makers = nullptr) const;
 
+  /// The results alone.
+  void matchResults(int32_t pair, std::vector<OperandMatch>& out) const;
+
   /// Is this operand of a compiled region's inside made by a kernel that was not seen?
   bool isMadeUnseen(const AlignedSide& side, uint32_t op, uint32_t operand) const;
 
  private:
   void matchOps(const Op& a, const Op& b, std::vector<OperandMatch>& out) const;
-  void matchGroup(int32_t pair, std::vector<OperandMatch>& out,
-                  std::vector<int32_t>* makers) const;
+  void matchGroupReads(int32_t pair, std::vector<OperandMatch>& out,
+                       std::vector<int32_t>* makers) const;
+  void matchGroupResults(int32_t pair, std::vector<OperandMatch>& out) const;
+  std::vector<uint32_t> crossing(int32_t pair, bool ofB, bool read) const;
+  std::span<const uint32_t> members(int32_t pair, bool ofB) const;
+  bool isSingle(int32_t pair) const;
+  void matchKernelReads(int32_t pair, bool ofB, std::vector<uint32_t>& open,
+                        std::vector<OperandMatch>& out, std::vector<int32_t>* makers) const;
   int32_t rootPair(const AlignedSide& side, const std::vector<int32_t>& pairOf,
                    uint32_t operand) const;
   void matchTies(const AlignedSide& kernels, bool kernelsAreB, std::span<const uint32_t> members,

@@ -85,7 +85,10 @@ void SideIndex::hashTables() {
     scalars = std::max(scalars, op.scalars.value);
     stacks = std::max(stacks, op.stack.value);
   }
-  for (const Operand& operand : operands()) types = std::max(types, operand.type.value);
+  for (const Operand& operand : operands()) {
+    types = std::max(types, operand.type.value);
+    if (operand.flags & kParameter) parameters_.insert(operand.storage.value);
+  }
 
   facts_.resize(size_t(schemas) + 1);
   names_.assign(size_t(schemas) + 1, 0);

@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include "diff/mapping.h"
@@ -53,6 +54,9 @@ class SideIndex {
   uint64_t name(const SourceOp& source) const;
   OpFacts facts(const SourceOp& source) const;
 
+  /// Does this storage hold a parameter (or a view of one)?
+  bool isParameter(StorageId storage) const { return parameters_.contains(storage.value); }
+
   /// Index of an op by its id, or -1.
   int32_t indexOf(OpId id) const;
   /// The forward op that a backward op differentiates, or -1.
@@ -80,6 +84,7 @@ class SideIndex {
   std::vector<Place> places_;           // by region id
   std::vector<int32_t> moduleRegion_;   // by region id: index in regions() of the module, or -1
   std::vector<int32_t> forward_;
+  std::unordered_set<int64_t> parameters_;  // storages
   bool dense_ = false;  // ids are 1..n without gaps
 };
 
