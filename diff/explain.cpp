@@ -113,6 +113,16 @@ class Describer {
       }
     }
     origin_.op = plain != nullptr ? plain->op : origin_.a ? origin_.a->op : origin_.b->op;
+    if (pair_.difference == Difference::random) {
+      for (const auto* one : {&origin_.a, &origin_.b}) {
+        Schema schema;
+        schema.name = *one ? (*one)->op : "";
+        if (factsOf(schema).random) {
+          origin_.op = schema.name;
+          break;
+        }
+      }
+    }
     const auto collect = [&](const SideIndex& index, std::span<const uint32_t> members) {
       for (const uint32_t member : members) {
         if (const Provenance* from = provenance(index, member);
@@ -167,9 +177,14 @@ class Describer {
       }
       if (const Provenance* from = provenance(index, member)) {
         if (!from->kernel.empty()) result.kernel = from->kernel;
-        const SourceOp& source = tiedSource(index, *from, operand);
-        result.op = source.op;
-        result.stack = source.stack;
+        const SourceOp* source = &tiedSource(index, *from, operand);
+        if (pair_.difference == Difference::random) {
+          for (const SourceOp& other : from->sources) {
+            if (index.facts(other).random) source = &other;
+          }
+        }
+        result.op = source->op;
+        result.stack = source->stack;
       }
     }
     if (result.stack.empty()) result.stack = index.stack(member);

@@ -194,13 +194,24 @@ class Grouper {
           const uint64_t key = mixedKey(compiled.index.name(source), compiled.index.place(source),
                                         lineOf(source.stack), source.backward);
           kernels_.try_emplace(key, int32_t(i));
+          // A line whose op the compiler decomposed, or eager code did.
+          kernels_.try_emplace(mixedKey(0, compiled.index.place(source), lineOf(source.stack),
+                                        source.backward),
+                               int32_t(i));
         }
       }
     }
     const Op& op = eager.index.ops()[unit.op];
-    const auto found =
-        kernels_.find(mixedKey(eager.index.name(op), eager.index.place(unit.op),
-                               eager.index.line(unit.op), unit.phase == Phase::backward));
+    const Place place = eager.index.place(unit.op);
+    const uint64_t line = eager.index.line(unit.op);
+    const bool backward = unit.phase == Phase::backward;
+    auto found = kernels_.find(mixedKey(eager.index.name(op), place, line, backward));
+    if (found == kernels_.end() && line != 0 && !unit.movesData) {
+      found = kernels_.find(mixedKey(0, place, line, backward));
+    }
+    if (found == kernels_.end() && place.path != 0 && !unit.movesData) {
+      found = kernels_.find(mixedKey(0, place, 0, backward));  // its line was not kept
+    }
     return found == kernels_.end() ? -1 : found->second;
   }
 
