@@ -49,8 +49,15 @@ std::vector<int32_t> producers(const SideIndex& side) {
   // started before them; what those kernels wrote is theirs.
   int32_t open = -1;
   const auto close = [&](int32_t region) {
-    for (const Operand& operand : side.operandsOf(side.ops()[size_t(region)])) {
+    const std::span<const Operand> own = side.operandsOf(side.ops()[size_t(region)]);
+    for (const Operand& operand : own) {
       if (!isWritten(operand.role) || !operand.storage) continue;
+      // An input that the region hands on (saved for the backward, say) was not written by it.
+      const bool passed = operand.role == Role::output &&
+                          std::any_of(own.begin(), own.end(), [&](const Operand& other) {
+                            return isRead(other.role) && other.storage == operand.storage;
+                          });
+      if (passed) continue;
       StorageState& state = storages.at(operand.storage);
       if (state.writer < region) {
         state = {};
