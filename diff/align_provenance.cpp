@@ -34,7 +34,7 @@ class ProvenanceAligner {
   }
 
  private:
-  static constexpr int kRounds = 4;
+  static constexpr int kRounds = 5;
 
   static std::vector<bool> compiled(const SideIndex& side, const std::vector<Unit>& units) {
     std::vector<bool> result(units.size());
@@ -75,8 +75,10 @@ class ProvenanceAligner {
       case 2:
         // Views abound in a module: without the line one is as good as another.
         return unit.path == 0 || unit.movesData ? 0 : mix(mix(what, unit.path), 2);
-      default:  // code outside any module
+      case 3:  // code outside any module
         return unit.line == 0 ? 0 : mix(mix(what, unit.line), 3);
+      default:  // an extern kernel of which no source was kept
+        return type == 0 || unit.movesData ? 0 : mix(mix(what, type), 4);
     }
   }
 

@@ -75,7 +75,9 @@ class PairJudge {
     Tally in, out;
     for (const int32_t maker : makers_) {
       ++in.compared;
-      if (!differs(maker)) continue;
+      const Pair& made = pairing_.pairs[size_t(maker)];
+      const bool lonely = made.countA == 0 || made.countB == 0;
+      if (lonely ? !carriesDifference(maker) : !differs(maker)) continue;
       ++in.differ;
       DifferingInput input;
       input.maker = maker;
@@ -487,6 +489,10 @@ class PairJudge {
 
   /// Does a stretch that only one side has read something that differs?
   bool carriesDifference(int32_t index) {
+    if (carries_.empty()) carries_.assign(pairing_.pairs.size(), Known::no);
+    Known& known = carries_[size_t(index)];
+    if (known != Known::no) return known == Known::differ;
+    known = Known::same;  // also ends a cycle, which only a damaged trace has
     const Pair& pair = pairing_.pairs[size_t(index)];
     const bool ofA = pair.countA > 0;
     const AlignedSide& side = ofA ? a_ : b_;
@@ -500,10 +506,10 @@ class PairJudge {
         if (producer < 0) continue;
         const int32_t maker = pairOf[size_t(producer)];
         if (maker < 0 || maker == index) continue;
-        if (differs(maker)) return true;
         const Pair& made = pairing_.pairs[size_t(maker)];
-        // Makers come earlier, so this ends.
-        if ((made.countA == 0 || made.countB == 0) && maker < index && carriesDifference(maker)) {
+        const bool lonely = made.countA == 0 || made.countB == 0;
+        if (lonely ? carriesDifference(maker) : differs(maker)) {
+          carries_[size_t(index)] = Known::differ;
           return true;
         }
       }
@@ -548,7 +554,7 @@ class PairJudge {
   const Allowance& allowance_;
   Judgement judgement_;
   enum class Known : uint8_t { no, same, differ };
-  std::vector<Known> outputsDiffer_;
+  std::vector<Known> outputsDiffer_, carries_;
   std::vector<bool> differsInside_;  // regions: an op inside reads something unseen that differs
   const bool mixed_;
   std::vector<int32_t> makers_;
