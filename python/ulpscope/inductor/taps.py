@@ -185,6 +185,18 @@ def _add_sites(compiled, scope):
                     backend.site(inner, offsets, compiled.cache_key, site, scope)
 
 
+def _hash_details(original):
+    """A graph in the cache without our record, or with one of another version, is no hit: what its
+    kernels compute could not be told any more."""
+
+    @functools.wraps(original)
+    def __init__(self, *args, **kwargs):
+        original(self, *args, **kwargs)
+        self.ulpscope_provenance = provenance.VERSION
+
+    return __init__
+
+
 # --- installing ----------------------------------------------------------------------------------
 
 # (module, class or "", attribute, wrapper, what is lost without it, its first parameters)
@@ -201,6 +213,8 @@ PATCHES = [
      ["self", "current_callable", "graph"]),
     ("torch._inductor.output_code", "CompiledFxGraph", "post_compile", _post_compile, PROVENANCE,
      ["self", "example_inputs", "constants", "graph_kwargs"]),
+    ("torch._inductor.codecache", "FxGraphHashDetails", "__init__", _hash_details, PROVENANCE,
+     ["self", "gm", "example_inputs", "fx_kwargs"]),
     ("torch._inductor.codegen.cpp", "CppScheduling", "define_kernel", _define_kernel, TIES,
      ["self", "src_code", "nodes", "kernel_args"]),
     ("torch._inductor.codegen.cpp", "CppScheduling", "codegen_comment", _codegen_comment, TIES,
