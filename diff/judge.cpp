@@ -460,7 +460,9 @@ class PairJudge {
         if (!carriesDifference(maker)) judgement_.effective[size_t(maker)] = true;
       } else if (differs(maker)) {
         // Made by ops that are not partners, though both have one: another tensor is read.
-        if (!lost && pairA >= 0 && pairB >= 0 && pairA != pairB && isPlain(pairA) && isPlain(pairB)) {
+        // (Views may have changed places; what they show may still be the same.)
+        if (!lost && pairA >= 0 && pairB >= 0 && pairA != pairB && isPlain(pairA) &&
+            isPlain(pairB) && !sameRoot(input)) {
           input.from = DifferingInput::From::rewired;
           input.maker = maker;
         } else if (!lost) {
@@ -479,6 +481,11 @@ class PairJudge {
                                               a_.index.type(a.type) != b_.index.type(b.type));
     input.from = pairA != pairB || otherView ? DifferingInput::From::rewired
                                              : DifferingInput::From::hidden;
+  }
+
+  bool sameRoot(const DifferingInput& input) const {
+    return matcher_.rootPair(a_, pairing_.pairOfA, input.a) ==
+           matcher_.rootPair(b_, pairing_.pairOfB, input.b);
   }
 
   bool isPlain(int32_t index) const {

@@ -231,7 +231,6 @@ void OperandMatcher::matchTies(const AlignedSide& kernels, bool kernelsAreB,
   }
 }
 
-/// The pair that made the values an operand reads, behind views and copies.
 int32_t OperandMatcher::rootPair(const AlignedSide& side, const std::vector<int32_t>& pairOf,
                                  uint32_t operand) const {
   int32_t producer = side.producers[operand];

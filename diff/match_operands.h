@@ -37,6 +37,10 @@ class OperandMatcher {
   /// The results alone.
   void matchResults(int32_t pair, std::vector<OperandMatch>& out) const;
 
+  /// The pair that made the values an operand reads, behind views and copies; -1: none.
+  int32_t rootPair(const AlignedSide& side, const std::vector<int32_t>& pairOf,
+                   uint32_t operand) const;
+
   /// Is this operand of a compiled region's inside made by a kernel that was not seen?
   bool isMadeUnseen(const AlignedSide& side, uint32_t op, uint32_t operand) const;
 
@@ -50,8 +54,6 @@ class OperandMatcher {
   bool isSingle(int32_t pair) const;
   void matchKernelReads(int32_t pair, bool ofB, std::vector<uint32_t>& open,
                         std::vector<OperandMatch>& out, std::vector<int32_t>* makers) const;
-  int32_t rootPair(const AlignedSide& side, const std::vector<int32_t>& pairOf,
-                   uint32_t operand) const;
   void matchTies(const AlignedSide& kernels, bool kernelsAreB, std::span<const uint32_t> members,
                  std::span<const uint32_t> others, std::vector<OperandMatch>& out,
                  std::vector<uint32_t>& used) const;
