@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
+#include "bench/gui/long_trace.h"
 #include "gui/widgets/main_window.h"
 #include "gui/widgets/rows_view.h"
 #include "gui/widgets/theme.h"
-#include "tests/gui/sample_traces.h"
 
 /// Drives the real window offscreen over long traces: time from open() to the first divergence on the
 /// screen, time of each screenful while scrolling and while stepping from op to op, and peak memory.
@@ -71,18 +71,12 @@ int main(int argc, char** argv) {
   }
   const std::string folder = arguments.value(1, "/tmp").toStdString();
 
-  ulpscope::testing::SampleOptions options;
-  options.blocks = 12;
-  options.fused = false;
-  constexpr int kOpsPerStep = 12 * 9 + 2 + 12 * 9 + 2 + 48;
-  options.steps = std::max(1, ops / kOpsPerStep);
-  options.originStep = options.steps * 9 / 10;
   const std::string stem = folder + "/ulpscope-bench-" + std::to_string(ops);
   const std::string a = stem + "-a.ulps";
   const std::string b = stem + "-b.ulps";
-  if (!QFile::exists(QString::fromStdString(a))) ulpscope::testing::writeSampleA(a, options);
+  if (!QFile::exists(QString::fromStdString(a))) ulpscope::bench::writeLongTrace(a, ops, false);
   if (!single && !QFile::exists(QString::fromStdString(b)))
-    ulpscope::testing::writeSampleB(b, options);
+    ulpscope::bench::writeLongTrace(b, ops, true);
 
   MainWindow window;
   window.QMainWindow::show();

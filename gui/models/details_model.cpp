@@ -32,7 +32,6 @@ View viewOf(const Side& side, int64_t op, int64_t operand) {
 QString valueText(const View& view) {
   if (!view.operand) return QString(QChar(0x2014));
   QString text = typeText(*view.type);
-  if (view.operand->flags & kParameter) text += " parameter";
   if (!view.fingerprint) {
     const auto reason = name(view.operand->skip);
     text += " (not fingerprinted: " + QString::fromUtf8(reason.data(), qsizetype(reason.size())) + ")";
@@ -62,7 +61,15 @@ void DetailsModel::setPair(std::shared_ptr<const Document> document, uint32_t pa
   top_.clear();
   if (pair_ != kNoPair) {
     const Pair& at = document_->pairs()[pair_];
-    const auto matches = matchOperands(*document_, at);
+    auto matches = matchOperands(*document_, at);
+    // What decided comes first, then what differs, what agrees, and what has no counterpart.
+    const auto rank = [&](const OperandMatch& match) {
+      if (match.a >= 0 && match.b >= 0 && (match.a == at.operandA || match.b == at.operandB)) return 0;
+      if (match.equality == Equality::unequal) return 1;
+      return match.a >= 0 && match.b >= 0 ? 2 : 3;
+    };
+    std::stable_sort(matches.begin(), matches.end(),
+                     [&](const auto& x, const auto& y) { return rank(x) < rank(y); });
     addOperands(true, matches);
     addOperands(false, matches);
     addArguments(at);
@@ -134,6 +141,10 @@ void DetailsModel::addStatistics(int item, const OperandMatch& match) {
     compareTexts(item, name, a.operand ? value(a) : QString(), b.operand ? value(b) : QString());
   };
   both("strides", [](const View& view) { return stridesText(*view.type); });
+  if ((a.operand && a.operand->flags & kParameter) || (b.operand && b.operand->flags & kParameter))
+    both("parameter", [](const View& view) {
+      return QString(view.operand->flags & kParameter ? "yes" : "no");
+    });
   both("device", [](const View& view) { return text(view.type->device); });
   if (a.fingerprint || b.fingerprint)
     both("digest", [](const View& view) {

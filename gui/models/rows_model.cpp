@@ -111,6 +111,7 @@ RowsModel::Row RowsModel::row(int index) const {
   row.node = tree.nodeOfPair[row.pair];
   row.line = uint16_t(entry.line);
   row.lines = uint16_t(linesOf(row.pair));
+  row.decisive = row.lines > 1 ? uint16_t(decisiveLine(row.pair)) : 0;
   row.depth = tree.nodes[row.node].depth - (elided(tree.nodes[row.node]) ? 1 : 0);
   return row;
 }
@@ -118,8 +119,9 @@ RowsModel::Row RowsModel::row(int index) const {
 const Op* RowsModel::op(const Row& row, SideName which) const {
   if (row.heading || row.pair == kNoPair) return nullptr;
   const auto members = document_->members(document_->pairs()[row.pair], which);
-  // The shorter side stands in the middle of the longer: a kernel beside the ops it came from.
-  const size_t skip = members.empty() ? 0 : (row.lines - members.size()) / 2;
+  // The shorter side stands beside the op that decided: a kernel next to the one op that it computes
+  // differently, among all that it came from.
+  const size_t skip = members.empty() ? 0 : std::min<size_t>(row.decisive, row.lines - members.size());
   if (row.line < skip || row.line - skip >= members.size()) return nullptr;
   return &document_->side(which).ops.ops[members[row.line - skip]];
 }
@@ -148,6 +150,19 @@ QString RowsModel::headingSummary(uint32_t node) const {
     if (const uint32_t count = at.labels[size_t(label)])
       parts << QString("%L1 %2").arg(count).arg(labelText(label));
   return parts.join(", ");
+}
+
+int RowsModel::decisiveLine(uint32_t pair) const {
+  const Pair& at = document_->pairs()[pair];
+  const SideName longer = at.countA >= at.countB ? SideName::a : SideName::b;
+  const int64_t operand = longer == SideName::a ? at.operandA : at.operandB;
+  const auto members = document_->members(at, longer);
+  for (size_t i = 0; operand >= 0 && i < members.size(); ++i) {
+    const Op& op = document_->side(longer).ops.ops[members[i]];
+    if (operand >= op.firstOperand && operand < int64_t(op.firstOperand) + op.operandCount)
+      return int(i);
+  }
+  return 0;
 }
 
 uint32_t RowsModel::headingAbove(const Row& row) const {
@@ -181,9 +196,9 @@ QVariant RowsModel::data(const QModelIndex& index, int role) const {
     case columnA: return opText(at, SideName::a);
     case columnB: return opText(at, SideName::b);
     case columnLink:
-      return document_->single || at.line != 0 ? QVariant() : QVariant(labelText(pair->label));
+      return document_->single || at.line != at.decisive ? QVariant() : QVariant(labelText(pair->label));
     case columnError:
-      if (document_->single || at.line != 0 || pair->label == Label::identical) return {};
+      if (document_->single || at.line != at.decisive || pair->label == Label::identical) return {};
       return errorText(pair->error);
     default: return {};
   }

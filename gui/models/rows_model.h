@@ -26,6 +26,7 @@ class RowsModel : public QAbstractTableModel {
     uint32_t pair = kNoPair;
     uint16_t line = 0;
     uint16_t lines = 1;
+    uint16_t decisive = 0;  ///< the line of the op that decided the label
     int depth = 0;  ///< of indentation
     bool collapsed = false;
   };
@@ -58,6 +59,8 @@ class RowsModel : public QAbstractTableModel {
   /// Collapses every node of this kind and all kinds below it, opens those above.
   void collapseFrom(FoldKind kind);
   void expandAll();
+  /// The line of a group's op whose value decided its label; 0 for a pair of two ops.
+  int decisiveLine(uint32_t pair) const;
   /// The row of a pair's line; -1 where it is folded away or filtered out.
   int rowOf(uint32_t pair, int line = 0) const;
   /// Opens what hides the pair; false where the filter does.

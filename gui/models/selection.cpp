@@ -46,11 +46,11 @@ void Selection::choose(uint32_t pair, int line) {
 }
 
 void Selection::back() {
-  if (canGoBack()) show(way_[--at_], 0);
+  if (canGoBack()) show(way_[--at_], -1);
 }
 
 void Selection::forward() {
-  if (canGoForward()) show(way_[++at_], 0);
+  if (canGoForward()) show(way_[++at_], -1);
 }
 
 void Selection::nextStart() {

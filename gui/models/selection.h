@@ -21,7 +21,8 @@ class Selection : public QObject {
   const std::shared_ptr<const Document>& document() const { return document_; }
   uint32_t pair() const { return pair_; }
 
-  void choose(uint32_t pair, int line = 0);
+  /// `line` of a group; -1: the one that decided.
+  void choose(uint32_t pair, int line = -1);
   void back();
   void forward();
   bool canGoBack() const { return at_ > 0; }

@@ -131,8 +131,12 @@ void DataflowView::paintEdge(QPainter& p, const QPointF& from, const QPointF& to
     const QPointF middle = (from + to) / 2;
     p.setFont(scaledFont(font(), 0.8, true));
     p.setPen(theme.text);
-    p.drawText(QRectF(middle.x() - 20, middle.y() - 14, 40, 12), Qt::AlignCenter,
-               neighbour.onA ? "A only" : "B only");
+    const QRectF disc(middle.x() - 7, middle.y() - 7, 14, 14);
+    p.setPen(QPen(color, 1));
+    p.setBrush(theme.base);
+    p.drawEllipse(disc);
+    p.setPen(theme.text);
+    p.drawText(disc, Qt::AlignCenter, neighbour.onA ? "A" : "B");
   }
 }
 

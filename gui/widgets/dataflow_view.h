@@ -9,7 +9,7 @@ namespace ulpscope::gui {
 
 /// The chosen op in the middle, what made its inputs on the left, who reads its results on the right;
 /// both sides in one picture. A double line is an edge of both sides, a thick line carries values that
-/// differ. Left, Right, Up and Down move the focus, Enter goes there, O walks to the origin.
+/// differ, a letter stands on an edge of one side alone. Left, Right, Up and Down move the focus, Enter goes there, O walks to the origin.
 class DataflowView : public QWidget {
   Q_OBJECT
 

@@ -140,9 +140,9 @@ void DetailsPanel::setPair(std::shared_ptr<const Document> document, uint32_t pa
     }
   }
   const int width = values_->viewport()->width();
-  values_->setColumnWidth(0, width * (single ? 45 : 27) / 100);
-  values_->setColumnWidth(1, width * (single ? 55 : 26) / 100);
-  values_->setColumnWidth(2, width * 26 / 100);
+  values_->setColumnWidth(0, width * (single ? 45 : 26) / 100);
+  values_->setColumnWidth(1, width * (single ? 55 : 23) / 100);
+  values_->setColumnWidth(2, width * 23 / 100);
   const QString kernel = kernelHtml(*document_, pair_);
   tabs_->setTabVisible(2, !kernel.isEmpty());
   kernel_->setHtml(kernel);

@@ -128,7 +128,7 @@ void MainWindow::wire() {
     rows_.setFilter(filter);
     if (document()) {
       search_->setMatches(rows_.visiblePairs(), int64_t(document()->pairs().size()));
-      view_->showPair(selection_.pair());
+      view_->showPair(selection_.pair(), rows_.decisiveLine(selection_.pair()));
     }
   });
   connect(search_, &SearchBar::previousStart, &selection_, &Selection::previousStart);
@@ -220,6 +220,7 @@ void MainWindow::show(std::shared_ptr<const Document> document, bool keepSelecti
 
 void MainWindow::follow(uint32_t pair, int line) {
   view_->rows()->setCurrent(pair);
+  if (line < 0) line = rows_.decisiveLine(pair);
   if (!view_->showPair(pair, line) && document())
     say("the chosen op is hidden by the search; Escape in the search field shows all");
   view_->viewport()->update();

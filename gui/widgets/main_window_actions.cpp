@@ -105,7 +105,7 @@ void MainWindow::buildActions() {
        [this] { rows_.collapseFrom(FoldKind::module); });
   fold("unfold", "&Unfold all", Qt::Key_0, [this] {
     rows_.expandAll();
-    view_->showPair(selection_.pair());
+    if (document()) view_->showPair(selection_.pair(), rows_.decisiveLine(selection_.pair()));
   });
   view->addSeparator();
   action(view, "facts", "&Environment and coverage", {Qt::CTRL | Qt::Key_I}, [this] {

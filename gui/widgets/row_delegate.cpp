@@ -155,7 +155,8 @@ void RowDelegate::paintOp(const Context& at, SideName which) const {
   }
   if (!op) return;
   rect.adjust(which == SideName::a ? indent(at.option.font, at.row.depth) : 6, 0, -6, 0);
-  const bool starts = importance(at.pair->label) >= importance(Label::structural);
+  const bool starts = importance(at.pair->label) >= importance(Label::structural) &&
+                      at.row.line == at.row.decisive;
   const QFont font = scaledFont(at.option.font, 1.0, starts);
   const QFontMetrics metrics(font);
 
@@ -208,19 +209,19 @@ void RowDelegate::paintLink(const Context& at) const {
       p.drawLine(x, top, x, bottom);
       if (at.row.line == 0) p.drawLine(x, top, x - direction * 5, top);
       if (at.row.line == last) p.drawLine(x, bottom, x - direction * 5, bottom);
-      if (at.row.line == last / 2) p.drawLine(x, rect.center().y(), x + direction * 5, rect.center().y());
+      if (at.row.line == at.row.decisive) p.drawLine(x, rect.center().y(), x + direction * 5, rect.center().y());
     };
     if (pair.countA > 1) bracket(rect.left() + 7, 1);
     if (pair.countB > 1) bracket(rect.right() - 7, -1);
   }
-  if (at.row.line != last / 2) return;
+  if (at.row.line != at.row.decisive) return;
   const int size = std::min(rect.height() - 8, 15);
   drawGlyph(p, QRectF(rect.center().x() - size / 2.0 + 1, rect.center().y() - size / 2.0 + 1, size, size),
             pair.label, at.theme);
 }
 
 void RowDelegate::paintError(const Context& at) const {
-  if (at.model.document()->single || at.row.line != (at.row.lines - 1) / 2) return;
+  if (at.model.document()->single || at.row.line != at.row.decisive) return;
   const Pair& pair = *at.pair;
   if (pair.label == Label::identical) return;
   QPainter& p = at.painter;

@@ -100,16 +100,18 @@ class Sample {
     spec.kind = OpKind::kernel;
     spec.provenance.graph = "graph 0";
     spec.provenance.kernel = "cpp_fused_add_gelu";
-    const std::string owner = "transformer." + at.substr(0, at.rfind('.'));
+    const auto line = [this](const std::string& out) { return stack("forward", 100 + int(out.size())); };
     spec.provenance.sources = {
-        {"gelu", "aten::gelu", "default", module, "NewGELU", false, 0, stack("forward", 210)},
-        {"add_1", "aten::add", "Tensor", owner, "Block", false, 1, stack("forward", 215)}};
+        {"gelu", "aten::gelu", "default", module, "NewGELU", false, 0,
+         line(at + ".gelu")},
+        {"add_1", "aten::add", "Tensor", "transformer." + at, "GPT2MLP", false, 1, line(at + ".add")}};
     spec.provenance.ties = {{0, 0, 1, "only candidate"}, {1, 1, 1, "only candidate"}};
     spec.provenance.code =
         "extern \"C\" void kernel(const float* in_ptr0, const float* in_ptr1,\n"
         "                       float* out_ptr0, float* out_ptr1)\n{\n"
         "    for (int64_t x0 = 0; x0 < 32; x0 += 16) { /* ... */ }\n}\n";
     builder_.op(spec);
+    sequence_ += 2;  // the backward of both ops stays as it is
     return result;
   }
 
