@@ -76,23 +76,28 @@ std::string commandLine() {
 
 }  // namespace
 
+std::vector<KeyValue> changeableSettings() {
+  const at::Context& context = at::globalContext();
+  return {
+      {"threads.intra_op", std::to_string(at::get_num_threads())},
+      {"threads.inter_op", std::to_string(at::get_num_interop_threads())},
+      {"mkldnn.enabled", yes(context.userEnabledMkldnn())},
+      {"deterministic_algorithms", yes(context.deterministicAlgorithms())},
+      {"deterministic_fill_uninitialized_memory",
+       yes(context.deterministicFillUninitializedMemory())},
+      {"flush_denormal", yes(flushesDenormals())},
+      {"float32_matmul_precision", matmulPrecision(context)},
+      {"default_dtype", std::string(info(DType(c10::get_default_dtype_as_scalartype())).name)},
+  };
+}
+
 void recordEnvironment(Writer& writer) {
-  at::Context& context = at::globalContext();
   writer.environment("torch.version", ULPSCOPE_TORCH_VERSION);
   writer.environment("torch.config", at::show_config());
   writer.environment("cpu.capability", at::get_cpu_capability());
-  writer.environment("threads.intra_op", std::to_string(at::get_num_threads()));
-  writer.environment("threads.inter_op", std::to_string(at::get_num_interop_threads()));
   writer.environment("mkl.version", firstLine(at::get_mkl_version()));
   writer.environment("mkldnn.version", firstLine(at::get_mkldnn_version()));
-  writer.environment("mkldnn.enabled", yes(context.userEnabledMkldnn()));
-  writer.environment("deterministic_algorithms", yes(context.deterministicAlgorithms()));
-  writer.environment("deterministic_fill_uninitialized_memory",
-                     yes(context.deterministicFillUninitializedMemory()));
-  writer.environment("flush_denormal", yes(flushesDenormals()));
-  writer.environment("float32_matmul_precision", matmulPrecision(context));
-  writer.environment("default_dtype",
-                     info(DType(c10::get_default_dtype_as_scalartype())).name);
+  for (const KeyValue& each : changeableSettings()) writer.environment(each.key, each.value);
   for (char** each = environ; each != nullptr && *each != nullptr; ++each) {
     const char* equals = std::strchr(*each, '=');
     if (equals == nullptr) continue;

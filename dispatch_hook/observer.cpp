@@ -429,6 +429,7 @@ void placeOp(Session& session, ThreadState& thread, RawOp& op, bool requiresGrad
     session.gradModeOp();
   }
   op.step = session.stepOf(optimizer || thread.optimizerRegions != 0 || !makesTensors);
+  session.lookAtSettings(op.step);
   op.id = session.startOp();
   op.thread = thread.number;
   op.region = thread.enter(op.id, op.step);

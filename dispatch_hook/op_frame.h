@@ -20,9 +20,9 @@ struct WrittenArgument {
 struct SeenOperand {
   const void* storage = nullptr;
   uint64_t geometry = 0;
+  bool fromWriter = false;      ///< it was what its last recorded writer wrote
   bool fingerprinted = false;
-  bool fromWriter = false;  ///< it was what its last recorded writer wrote
-  Fingerprint fingerprint;
+  size_t fingerprintAt = 0;     ///< where it stands in OpFrame::operands
 };
 
 /// An op between its start and its end. Its memory is reused by later ops of the thread.

@@ -6,7 +6,9 @@
 #include <c10/core/StorageImpl.h>
 #include <torch/csrc/autograd/variable.h>
 
+#include <algorithm>
 #include <array>
+#include <cstring>
 
 #include "dispatch_hook/storage_table.h"
 
@@ -320,14 +322,15 @@ void OperandCapture::add(const Described& d, const Fingerprint* fingerprint) {
   ++frame_.op.operandCount;
 }
 
-const SeenOperand* OperandCapture::seen(const Described& d) const {
-  if (d.storage == nullptr) return nullptr;
+bool OperandCapture::seen(const Described& d, Fingerprint& content) const {
+  if (d.storage == nullptr) return false;
   for (const SeenOperand& seen : frame_.seen) {
     if (seen.storage == d.storage && seen.geometry == d.geometry && seen.fingerprinted) {
-      return &seen;
+      std::memcpy(&content, frame_.operands.bytes().data() + seen.fingerprintAt, sizeof content);
+      return true;
     }
   }
-  return nullptr;
+  return false;
 }
 
 void OperandCapture::note(const Described& d, const Fingerprint* fingerprint) {
@@ -337,7 +340,8 @@ void OperandCapture::note(const Described& d, const Fingerprint* fingerprint) {
   seen.geometry = d.geometry;
   seen.fingerprinted = fingerprint != nullptr;
   seen.fromWriter = d.raw.closure == Closure::matched || d.raw.closure == Closure::source;
-  if (fingerprint != nullptr) seen.fingerprint = *fingerprint;
+  // It was just added, and stands at the end.
+  if (fingerprint != nullptr) seen.fingerprintAt = frame_.operands.size() - sizeof(Fingerprint);
 }
 
 void OperandCapture::read(const c10::TensorImpl& tensor, Role role, int16_t arg, int16_t item) {
@@ -363,8 +367,8 @@ void OperandCapture::read(const c10::TensorImpl& tensor, Role role, int16_t arg,
   if (d.raw.skip == SkipReason::none && session_.options.inputs == InputMode::tracked &&
       known.seen) {
     d.raw.skip = SkipReason::trusted;
-    add(d, &known.fingerprint);
-    note(d, &known.fingerprint);
+    add(d, &known.content);
+    note(d, &known.content);
     return;
   }
   if (d.raw.skip != SkipReason::none) {
@@ -372,10 +376,10 @@ void OperandCapture::read(const c10::TensorImpl& tensor, Role role, int16_t arg,
     note(d, nullptr);
     return;
   }
-  const SeenOperand* before = seen(d);
-  const Fingerprint content = before != nullptr ? before->fingerprint : compute(d);
+  Fingerprint content;
+  if (!seen(d, content)) content = compute(d);
   if (d.storage != nullptr) {
-    const bool equal = known.seen && known.fingerprint.digest == content.digest;
+    const bool equal = known.seen && known.digest == content.digest;
     if (!known.writer) {
       d.raw.closure = Closure::source;
     } else if (known.seen && known.fromWriter) {
@@ -426,9 +430,9 @@ void OperandCapture::viewed(const c10::TensorImpl& tensor, int16_t arg, int16_t 
     add(d, nullptr);
     return;
   }
-  const SeenOperand* before = seen(d);
-  const Fingerprint content = before != nullptr ? before->fingerprint : compute(d);
-  if (d.storage != nullptr && !(known.seen && known.fingerprint.digest == content.digest)) {
+  Fingerprint content;
+  if (!seen(d, content)) content = compute(d);
+  if (d.storage != nullptr && !(known.seen && known.digest == content.digest)) {
     bool fromWriter = false;
     for (const SeenOperand& base : frame_.seen) {
       fromWriter = fromWriter || (base.storage == d.storage && base.fromWriter);

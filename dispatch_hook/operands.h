@@ -41,7 +41,8 @@ class OperandCapture {
   Fingerprint compute(const Described& described);
   void add(const Described& described, const Fingerprint* fingerprint);
   void note(const Described& described, const Fingerprint* fingerprint);
-  const SeenOperand* seen(const Described& described) const;
+  /// The same content was seen in this op already.
+  bool seen(const Described& described, Fingerprint& content) const;
 
   Session& session_;
   OpFrame& frame_;

@@ -42,7 +42,7 @@ Session::Session(const RecorderOptions& o, uint64_t g)
       generation(g),
       level(Level(std::clamp(o.level, 0, 2))),
       filtered(!o.include.empty() || !o.exclude.empty()),
-      storages_(std::make_unique<StorageTable>()) {}
+      storages_(std::make_unique<StorageTable>(o.inputs == InputMode::tracked)) {}
 
 bool Session::wanted(std::string_view op) const {
   auto matches = [&](const std::string& glob) { return globMatches(glob, op); };
@@ -88,10 +88,29 @@ std::string Session::createFile() {
                std::to_string(options.firstStep) + ":" + std::to_string(options.lastStep));
   }
   recordEnvironment(*made);
+  settings_ = changeableSettings();
+  firstThread_ = std::this_thread::get_id();
   for (const Early& said : early_) tell(*made, said);
   early_.clear();
   ready_.store(made, std::memory_order_release);
   return {};
+}
+
+void Session::compareSettings(int32_t step) noexcept {
+  if (std::this_thread::get_id() != firstThread_) return;
+  lookedInStep_.store(step, std::memory_order_relaxed);
+  try {
+    std::vector<KeyValue> now = changeableSettings();
+    for (size_t i = 0; i < now.size() && i < settings_.size(); ++i) {
+      if (now[i].value == settings_[i].value) continue;
+      event("setting", "{\"key\": " + jsonText(now[i].key) + ", \"from\": " +
+                           jsonText(settings_[i].value) + ", \"to\": " + jsonText(now[i].value) +
+                           "}");
+    }
+    settings_ = std::move(now);
+  } catch (...) {
+    failures_.fetch_add(1, std::memory_order_relaxed);
+  }
 }
 
 void Session::tell(Writer& writer, const Early& said) {
@@ -186,6 +205,7 @@ void Session::append(ThreadState& thread, const RawOp& op, std::span<const std::
     const std::lock_guard guard(thread.lock);
     if (closed.load(std::memory_order_relaxed)) return;
     try {
+      if (thread.buffer.empty()) thread.buffer.reserve(kSubmitBytes + kSubmitBytes / 4);
       thread.buffer.addOp(op, scalars);
       thread.buffer.addBytes(operands);
     } catch (...) {
@@ -253,6 +273,7 @@ void Session::failed(const char* where, const char* what) noexcept {
 }
 
 std::string Session::finish() noexcept {
+  if (writerIfCreated() != nullptr) compareSettings(INT32_MAX);
   closed = true;
   collect();
   std::string path;

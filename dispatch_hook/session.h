@@ -6,7 +6,9 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <unordered_map>
+#include <vector>
 
 #include "dispatch_hook/recorder.h"
 #include "dispatch_hook/spin_lock.h"
@@ -67,6 +69,10 @@ class Session {
     }
   }
   void nextStep() noexcept;
+  /// Once a step: writes an event where a setting has changed since the last look.
+  void lookAtSettings(int32_t step) noexcept {
+    if (step != lookedInStep_.load(std::memory_order_relaxed)) compareSettings(step);
+  }
   bool inSteps(int32_t step) const noexcept {
     return step >= options.firstStep && step < options.lastStep;
   }
@@ -99,6 +105,7 @@ class Session {
   Writer* createWriter() noexcept;
   std::string createFile();
   void collect() noexcept;
+  void compareSettings(int32_t step) noexcept;
 
   std::atomic<Writer*> ready_{nullptr};
   std::atomic<int64_t> nextRegion_{1};
@@ -106,6 +113,9 @@ class Session {
   std::atomic<bool> stepEnded_{false};
   std::atomic<bool> explicitSteps_{false};
   std::atomic<bool> scopelessUpdate_{false};
+  std::atomic<int32_t> lookedInStep_{0};
+  std::thread::id firstThread_;  ///< some settings are a thread's own; this one is asked
+  std::vector<KeyValue> settings_;
   std::atomic<uint64_t> failures_{0};
   std::mutex mutex_;
   struct Early {
@@ -135,5 +145,7 @@ void unlockThreads();
 void installObserver();
 void removeObserver() noexcept;
 void recordEnvironment(Writer& writer);
+/// The part of the environment that a program may change while it runs, as this thread sees it.
+std::vector<KeyValue> changeableSettings();
 
 }  // namespace ulpscope

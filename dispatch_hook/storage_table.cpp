@@ -12,12 +12,20 @@ namespace ulpscope {
 
 namespace {
 
+constexpr size_t kSweepAt = 16;   // entries in a shard; few, so that dead ones stay in the cache
 constexpr size_t kSightings = 4;  // views of one storage that are remembered between two writes
 
 struct Sighting {
   uint64_t geometry = 0;
   bool fromWriter = false;
-  Fingerprint content;
+  Digest digest;
+  std::unique_ptr<Fingerprint> content;  // where whole fingerprints are kept
+
+  void set(const Fingerprint& seen, bool wrote, bool whole) {
+    fromWriter = wrote;
+    digest = seen.digest;
+    if (whole) content = std::make_unique<Fingerprint>(seen);
+  }
 };
 
 // StorageImpl's reference counts live in its base, whose weak count is all that is touched here.
@@ -59,8 +67,8 @@ struct StorageTable::Entry {
 
 struct StorageTable::Shard {
   SpinLock lock;
-  std::unordered_map<const void*, std::unique_ptr<Entry>> entries;
-  size_t sweepAt = 256;
+  std::unordered_map<const void*, Entry> entries;
+  size_t sweepAt = kSweepAt;
 
   // Storages that have died: their data is freed already, this frees the rest.
   void sweep() {
@@ -69,11 +77,12 @@ struct StorageTable::Shard {
       letGo(entry.first);
       return true;
     });
-    sweepAt = 2 * entries.size() + 256;
+    sweepAt = 2 * entries.size() + kSweepAt;
   }
 };
 
-StorageTable::StorageTable() : shards_(std::make_unique<std::array<Shard, kShards>>()) {}
+StorageTable::StorageTable(bool whole)
+    : whole_(whole), shards_(std::make_unique<std::array<Shard, kShards>>()) {}
 StorageTable::~StorageTable() { clear(); }
 
 StorageTable::Shard& StorageTable::shard(const void* storage) {
@@ -83,12 +92,10 @@ StorageTable::Shard& StorageTable::shard(const void* storage) {
 
 StorageTable::Entry& StorageTable::find(Shard& shard, const void* storage) {
   const auto found = shard.entries.find(storage);
-  if (found != shard.entries.end()) return *found->second;
+  if (found != shard.entries.end()) return found->second;
   if (shard.entries.size() >= shard.sweepAt) shard.sweep();
-  auto entry = std::make_unique<Entry>();
-  entry->id = StorageId{next_.fetch_add(1, std::memory_order_relaxed)};
-  Entry& made = *entry;
-  shard.entries.emplace(storage, std::move(entry));
+  Entry& made = shard.entries[storage];
+  made.id = StorageId{next_.fetch_add(1, std::memory_order_relaxed)};
   holdWeakly(storage);
   return made;
 }
@@ -117,7 +124,8 @@ StorageTable::Known StorageTable::look(const void* storage, uint64_t geometry) {
   if (const Sighting* sighting = entry.find(geometry)) {
     known.seen = true;
     known.fromWriter = sighting->fromWriter;
-    known.fingerprint = sighting->content;
+    known.digest = sighting->digest;
+    if (sighting->content != nullptr) known.content = *sighting->content;
   }
   return known;
 }
@@ -126,9 +134,7 @@ void StorageTable::saw(const void* storage, uint64_t geometry, const Fingerprint
                        bool fromWriter) {
   Shard& in = shard(storage);
   const std::lock_guard guard(in.lock);
-  Sighting& sighting = find(in, storage).add(geometry);
-  sighting.content = content;
-  sighting.fromWriter = fromWriter;
+  find(in, storage).add(geometry).set(content, fromWriter, whole_);
 }
 
 StorageTable::Written StorageTable::wrote(const void* storage, OpId op, uint64_t geometry,
@@ -140,11 +146,7 @@ StorageTable::Written StorageTable::wrote(const void* storage, OpId op, uint64_t
   if (before != op) entry.sightings = 0;  // an op may write several parts of one storage
   entry.writer = op;
   entry.uninitialised = false;
-  if (content != nullptr) {
-    Sighting& sighting = entry.add(geometry);
-    sighting.content = *content;
-    sighting.fromWriter = true;
-  }
+  if (content != nullptr) entry.add(geometry).set(*content, true, whole_);
   return {entry.id, before};
 }
 

@@ -15,7 +15,8 @@ namespace ulpscope {
 /// listed. Thread-safe.
 class StorageTable {
  public:
-  StorageTable();
+  /// `whole`: keeps fingerprints to be copied (--inputs=tracked), otherwise only digests.
+  explicit StorageTable(bool whole);
   ~StorageTable();
 
   struct Known {
@@ -26,7 +27,8 @@ class StorageTable {
     uint64_t sample = 0;         ///< of the content at that time
     bool seen = false;           ///< with this geometry, since the last write
     bool fromWriter = false;     ///< and that is what the writer wrote
-    Fingerprint fingerprint;     ///< where seen
+    Digest digest;               ///< where seen
+    Fingerprint content;         ///< where seen, in a table that keeps whole fingerprints
   };
   /// `geometry` identifies a view's bytes and their order.
   Known look(const void* storage, uint64_t geometry);
@@ -55,6 +57,7 @@ class StorageTable {
   static constexpr size_t kShards = 64;
   Shard& shard(const void* storage);
   Entry& find(Shard& shard, const void* storage);
+  const bool whole_;
   std::unique_ptr<std::array<Shard, kShards>> shards_;
   std::atomic<int64_t> next_{1};
 };

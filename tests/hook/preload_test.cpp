@@ -139,6 +139,20 @@ TEST_F(Preload, AMissingRecorderIsOneLineAndTheProgramRuns) {
   EXPECT_NE(outcome.output.find("net "), std::string::npos);
 }
 
+TEST_F(Preload, HoweverAProcessEndsItsStatusIsItsOwn) {
+  const std::vector<std::pair<std::string, int>> ways{
+      {"main", 4}, {"thread", 5}, {"_exit", 6}, {"exec", 7}};
+  for (const auto& [how, status] : ways) {
+    const std::string trace = folder_.file(how + ".ulps");
+    const Outcome outcome = run({ULPSCOPE_OUTLIVE, how}, recording(trace));
+    EXPECT_TRUE(WIFEXITED(outcome.status)) << how << ": " << outcome.output;
+    EXPECT_EQ(WEXITSTATUS(outcome.status), status) << how << ": " << outcome.output;
+    if (how == "_exit" || how == "exec") continue;  // what was committed by then is there
+    EXPECT_TRUE(Reader(trace).complete()) << how;
+    EXPECT_GT(Reader(trace).opCount(), 1000) << how;
+  }
+}
+
 TEST_F(Preload, AShellAroundTheProgramIsNoObstacle) {
   const std::string trace = folder_.file("run.ulps");
   const Outcome outcome =

@@ -419,5 +419,20 @@ TEST(Environment, TellsWhatChangesNumbers) {
   unsetenv("SECRET_TOKEN");
 }
 
+TEST(Environment, AChangedSettingIsAnEvent) {
+  const bool before = at::globalContext().deterministicAlgorithms();
+  const Recorded run([&] {
+    torch::ones({2});
+    nextStep();
+    at::globalContext().setDeterministicAlgorithms(!before, false);
+    torch::ones({2});
+  });
+  at::globalContext().setDeterministicAlgorithms(before, false);
+  ASSERT_EQ(run.reader().events().size(), 1u);
+  EXPECT_EQ(run.reader().events()[0].kind, "setting");
+  EXPECT_NE(run.reader().events()[0].text.find("deterministic_algorithms"), std::string::npos);
+  EXPECT_EQ(run.reader().events()[0].at, OpId{1});
+}
+
 }  // namespace
 }  // namespace ulpscope::testing
