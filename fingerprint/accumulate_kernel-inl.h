@@ -164,9 +164,8 @@ HWY_INLINE void addVector(V32 x, const char* at, Sums* sums, double* row, uint32
   Negatives negatives(x);
   const V64 low = hn::PromoteTo(d, hn::LowerHalf(half, x));
   V64 high;
-  if constexpr (std::is_same_v<Loader, LoadFloat32>) {
-    // Widening the upper half from memory saves taking the vector apart.
-    high = hn::PromoteTo(d, hn::LoadU(half, reinterpret_cast<const float*>(at) + lanes));
+  if constexpr (requires { Loader::loadHalf(at); }) {
+    high = hn::PromoteTo(d, Loader::loadHalf(at + lanes * Loader::kBytes));
   } else {
     high = hn::PromoteTo(d, hn::UpperHalf(half, x));
   }

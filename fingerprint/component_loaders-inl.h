@@ -25,9 +25,12 @@ using D64 = hn::CappedTag<double, 8>;
 using D32 = hn::Repartition<float, D64>;
 using V64 = hn::Vec<D64>;
 using V32 = hn::Vec<D32>;
+using DHalf32 = hn::Half<D32>;
+using VHalf32 = hn::Vec<DHalf32>;
 
 // Each loader: kBytes of a stored component; D, the tag of load()'s result; kExactSquares: x * x is
-// exact in float64, so that fused and separate multiply-add agree.
+// exact in float64, so that fused and separate multiply-add agree. loadHalf(), where it costs less
+// than taking the upper half of a vector apart, loads half as many.
 
 struct LoadFloat32 {
   static constexpr size_t kBytes = 4;
@@ -36,6 +39,9 @@ struct LoadFloat32 {
   using Component = float;
   HWY_INLINE static V32 load(const void* p) {
     return hn::LoadU(D32(), static_cast<const float*>(p));
+  }
+  HWY_INLINE static VHalf32 loadHalf(const void* p) {
+    return hn::LoadU(DHalf32(), static_cast<const float*>(p));
   }
 };
 
@@ -75,6 +81,12 @@ struct LoadBFloat16 {
     const hn::RebindToUnsigned<D32> wide;
     const auto bits = hn::PromoteTo(wide, hn::LoadU(narrow, static_cast<const uint16_t*>(p)));
     return hn::BitCast(D32(), hn::ShiftLeft<16>(bits));
+  }
+  HWY_INLINE static VHalf32 loadHalf(const void* p) {
+    const hn::Rebind<uint16_t, DHalf32> narrow;
+    const hn::RebindToUnsigned<DHalf32> wide;
+    const auto bits = hn::PromoteTo(wide, hn::LoadU(narrow, static_cast<const uint16_t*>(p)));
+    return hn::BitCast(DHalf32(), hn::ShiftLeft<16>(bits));
   }
 };
 

@@ -11,11 +11,11 @@ namespace ulpscope {
 namespace {
 
 // While a chunk is accumulated, what comes next is fetched: a chunk and a half ahead is the best of
-// the distances tried, for the first half of it is there when the next chunk is hashed.
+// the distances tried.
 constexpr int64_t kPrefetchDistance = kChunkBytes * 3 / 2;
 
-// Hash and, if asked, statistics of a view, one chunk after the other: each is hashed, which brings
-// it into the cache, and then accumulated from there.
+// Hash and, if asked, statistics of a view, one chunk after the other: what the first of the two
+// brings into the cache, the second finds there.
 class Pass {
  public:
   Pass(const StridedView& view, Level level) noexcept
