@@ -1,6 +1,9 @@
 // Faults of known kind and place, planted in a training program: the engine has to name them.
 #include <gtest/gtest.h>
 
+#include <fstream>
+
+#include "diff/context.h"
 #include "diff/diff.h"
 #include "tests/diff/toy_program.h"
 #include "tests/support/temp_folder.h"
@@ -80,9 +83,11 @@ class EveryPlace : public Faults, public ::testing::WithParamInterface<ToyOption
 TEST_P(EveryPlace, IsNamedFirst) {
   const ToyProgram clean(a(), GetParam());
   const std::vector<ToyProgram::Call> calls = clean.calls();
+  int offset = 0;
   for (const Kind& kind : kKinds) {
     int tried = 0;
-    for (int at = 0; at < int(calls.size()); ++at) {
+    // Every third place, another third for each kind: all places, and a test of seconds.
+    for (int at = offset++ % 3; at < int(calls.size()); at += 3) {
       ToyOptions faulty = GetParam();
       faulty.faults = {{kind.fault, at}};
       const ToyProgram other(b(), faulty);
@@ -104,7 +109,7 @@ TEST_P(EveryPlace, IsNamedFirst) {
           << kind.name << " at " << at << ": " << calls[size_t(at)].name << " a#"
           << calls[size_t(at)].id.value << " b#" << other.culprits()[0].value;
     }
-    EXPECT_GT(tried, 10) << kind.name;
+    EXPECT_GT(tried, 3) << kind.name;
   }
 }
 INSTANTIATE_TEST_SUITE_P(Program, EveryPlace,
@@ -118,7 +123,7 @@ TEST_F(Faults, TwoIndependentFaultsAreBothOnTheFrontier) {
   const int count = int(clean.calls().size());
   int both = 0, tried = 0;
   std::mt19937 random(3);
-  for (int round = 0; round < 150; ++round) {
+  for (int round = 0; round < 60; ++round) {
     const Kind& first = kKinds[random() % std::size(kKinds)];
     const Kind& second = kKinds[random() % std::size(kKinds)];
     const int x = int(random() % unsigned(count)), y = int(random() % unsigned(count));
@@ -143,13 +148,13 @@ TEST_F(Faults, TwoIndependentFaultsAreBothOnTheFrontier) {
                             other.culprits()[size_t(f)]));
       });
     }
+    // A fault downstream of another changes what differs already, and may not show by itself.
+    EXPECT_GE(found, 1) << first.name << " at " << x << ", " << second.name << " at " << y << "\n"
+                        << show(result);
     both += found == 2;
-    if (found != 2 && std::getenv("SHOW")) {
-      std::printf("%s at %d %s, %s at %d %s: %d\n%s", first.name, x, clean.calls()[size_t(x)].name.c_str(), second.name, y,
-                  clean.calls()[size_t(y)].name.c_str(), found, show(result).c_str());
-    }
   }
-  std::printf("both: %d of %d\n", both, tried);
+  EXPECT_GT(tried, 20);
+  EXPECT_GE(both * 4, tried * 3) << both << " of " << tried;
 }
 
 TEST_F(Faults, ParameterAndDataAreSources) {
@@ -220,6 +225,57 @@ TEST_F(Faults, CutShortAfterADifferenceNamesIt) {
   ASSERT_TRUE(result.first);
   EXPECT_EQ(result.first->a->id.value, 6);
   EXPECT_EQ(result.frontier.size(), 1u) << show(result);
+}
+
+TEST_F(Faults, ProgramsWithNothingInCommon) {
+  const ToyProgram program(a(), {});
+  {
+    TraceBuilder other(b());
+    Tensor x = other.tensor({3}, {1, 2, 3});
+    for (int i = 0; i < 5; ++i) {
+      Tensor y = other.tensor({3}, {1, 2, double(i)});
+      other.op("other::thing", {x}, {y});
+      x = y;
+    }
+  }
+  const DiffResult result = diff(a(), b(), {});
+  EXPECT_EQ(result.verdict, Verdict::notComparable) << show(result);
+  EXPECT_EQ(exitStatus(result.verdict), 4);
+}
+
+TEST_F(Faults, MappingFileSettlesPairs) {
+  // Two ops of other names in the same place: structural, unless the user says that they are one.
+  const auto write = [](const std::string& path, const std::string& name) {
+    TraceBuilder t(path);
+    Tensor x = t.tensor({2}, {1, 2});
+    Tensor y = t.tensor({2}, {0.5, 1});
+    Tensor z = t.tensor({2}, {1.5, 2});
+    t.op("aten::neg", {x}, {x = t.tensor({2}, {-1, -2})});
+    t.op(name, {x}, {y});
+    t.op("aten::add.Tensor", {y, y}, {z});
+  };
+  write(a(), "mine::act");
+  write(b(), "yours::act");
+  EXPECT_EQ(diff(a(), b(), {}).verdict, Verdict::identical);  // a group: equal values, same consumer
+
+  const std::string map = folder_.file("map.toml");
+  const auto mapped = [&](const std::string& text) {
+    std::ofstream(map) << text;
+    DiffOptions options;
+    options.mapFile = map;
+    return diff(a(), b(), options);
+  };
+  DiffResult result = mapped("[[op]]\na = 2\nb = [2]\n");
+  EXPECT_EQ(result.pairs[size_t(result.context->pairing.pairOfA[1])].method, Method::mapping);
+  result = mapped("[[name]]\na = \"mine::act\"\nb = \"yours::act\"\n");
+  EXPECT_EQ(result.verdict, Verdict::identical);
+  EXPECT_EQ(result.counts.pairs, 3);
+  for (const char* wrong : {"[[op]]\na = \"x\"\n", "nonsense = 1\n", "[[module]]\na = \"x\"\n", "[["}) {
+    EXPECT_THROW(mapped(wrong), TraceError) << wrong;
+  }
+  DiffOptions missing;
+  missing.mapFile = folder_.file("no.toml");
+  EXPECT_THROW(diff(a(), b(), missing), TraceError);
 }
 
 TEST_F(Faults, ToleranceAndNoise) {
