@@ -11,9 +11,9 @@ import operator
 import re
 from dataclasses import dataclass, field
 
-from . import nodes, report
+from . import copies, nodes, report
 
-VERSION = 4
+VERSION = 6
 ATTRIBUTE = "_ulpscope"  # of a CompiledFxGraph, holds GraphRecord.pack()
 
 
@@ -157,6 +157,10 @@ class _Graph:
         self.mutations = set()  # buffers that stand for a write into another
         self.buffers = {}
         self.pieces = {}  # buffer that is written into a part of a concatenation -> FX node
+        self.copies = {}  # buffer that has a node's elements in another layout -> that node
+        self.realized = {}  # buffer made for an argument of an extern kernel -> that argument
+        self.inputs = {node.name: node for node in self.position if node.op == "placeholder"}
+        copied = {}
         for scheduled in scheduler.nodes:
             for one in scheduled.get_nodes():
                 for buffer in one.get_outputs():
@@ -164,16 +168,29 @@ class _Graph:
                     if buffer.get_mutations():
                         self.mutations.add(buffer.get_name())
                     self.pieces.update(_pieces(buffer.node))
+                    source = self.copied(one, buffer.node)
+                    if source is not None:
+                        copied[buffer.get_name()] = source
+                self.realized.update(self.arguments(one.node))
+        for name, source in copied.items():
+            known = self.inputs.get(source) or self.value(source)
+            if known is not None:
+                self.copies[name] = known
+                self.realized.pop(name, None)
+            elif name in self.realized:
+                self.realized[source] = self.copies[name] = self.realized.pop(name)
         # Where a node's lowering writes its buffer in several goes (index_put: copy, then scatter),
         # only the last one holds the node's value.
         self.holder = {}
         for name in self.buffers:
             node = self.value(name)
-            if node is not None:
+            if node is not None and name not in self.copies:
                 self.holder[node] = name
 
     def op_of(self, node):
         """(id, name, overload, backward, order) of the program's op that a node belongs to, or None."""
+        if node.op == "placeholder":
+            return node.meta.get(nodes.OP)  # what the forward graph hands to the backward graph
         if node.op != "call_function":
             return None
         op = node.meta.get(nodes.OP)
@@ -201,8 +218,9 @@ class _Graph:
 
     def value(self, name: str):
         """The node whose value a buffer holds once its lowering is done, or None."""
-        if name in self.pieces:
-            return self.pieces[name]
+        for known in (self.pieces, self.copies, self.realized):
+            if name in known:
+                return known[name]
         buffer = self.buffers.get(name)
         if buffer is None:
             return None
@@ -211,9 +229,42 @@ class _Graph:
             exact = self.last(buffer)
         return exact
 
+    def copied(self, scheduled, buffer):
+        """The buffer that this one is a copy of, in another layout, or None."""
+        if _origin_node(buffer) is not None or type(buffer).__name__ != "ComputedBuffer":
+            return None
+        layout = getattr(buffer, "layout", None)
+        if type(layout).__name__ not in ("FixedLayout", "FlexibleLayout"):
+            return None
+        return copies.copied_buffer(scheduled, self.lowering, layout.size, layout.stride)
+
+    def arguments(self, kernel):
+        """Buffers that Inductor made for the arguments of a fallback kernel, which calls the node's
+        own op with the node's own arguments; and those arguments."""
+        if type(kernel).__name__ != "FallbackKernel":
+            return {}
+        node = _origin_node(kernel) or self.last(kernel)
+        if node is None or node.target is not kernel.op_overload:
+            return {}
+        arguments = list(_tensor_arguments(node))
+        if len(arguments) != len(kernel.inputs):
+            return {}
+        found = {}
+        for buffer, argument in zip(kernel.inputs, arguments):
+            made = self.buffers.get(buffer.get_name())
+            if made is None or _origin_node(made) is not None:
+                continue
+            if buffer.get_name() in self.mutations or type(made).__name__ != "ComputedBuffer":
+                continue
+            if [str(s) for s in made.get_size()] == [str(s) for s in argument.meta["val"].shape]:
+                found[buffer.get_name()] = argument
+        return found
+
     def exact(self, name: str):
         node = self.value(name)
-        return node if node is not None and self.holder.get(node) == name else None
+        if node is None or (self.holder.get(node) != name and name not in self.copies):
+            return None
+        return node
 
     def last(self, buffer):
         origins = [n for n in getattr(buffer, "origins", ()) if n in self.position]
@@ -275,8 +326,11 @@ class _Graph:
         """The nodes that this kernel computes itself, of those that its IR names as origins."""
         exact = {self.exact(name) for name in read} - {None}
         partial = {self.top(name) for name in read} - exact - {None}
-        pending = [n for n in (self.top(name) for name in made) if n is not None]
-        used = {self.last(self.buffers[name]) for name in made if name in self.pieces} - {None}
+        used = {self.last(self.buffers[name]) for name in made if name in self.pieces}
+        used |= {self.copies[name] for name in made if name in self.copies}
+        used.discard(None)
+        pending = [self.top(name) for name in made if name not in self.copies]
+        pending = [node for node in pending if node is not None]
         while pending:
             node = pending.pop()
             if node in used:
@@ -346,6 +400,15 @@ class _Graph:
 
     def _leaves(self, node, op) -> bool:
         return any((self.op_of(user) or (None,))[0] != op[0] for user in node.users)
+
+
+def _tensor_arguments(node):
+    """The nodes of a node's tensor arguments, one for each time that they are passed."""
+    from torch.utils import _pytree as pytree
+
+    for leaf in pytree.tree_leaves((node.args, node.kwargs)):
+        if hasattr(leaf, "meta") and hasattr(leaf.meta.get("val"), "shape"):
+            yield leaf
 
 
 def _pieces(buffer):
