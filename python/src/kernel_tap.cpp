@@ -87,19 +87,20 @@ void describeKernel(KernelInfo& info, const CallSite* site, PyObject* const* arg
   }
 }
 
+/// Generated code calls a kernel itself or by way of CachingAutotuner.run.
+constexpr int kFramesOfKernel = 2;
+
 PyObject* callKernel(PyObject* self, PyObject* const* args, size_t flags, PyObject* names) {
   Tap<KernelInfo>* const kernel = tap<KernelInfo>(self);
   const uint64_t generation = instrument::generation();
-  if (generation == 0 || names != nullptr) {
-    return PyObject_Vectorcall(kernel->callable, args, flags, names);
-  }
+  if (generation == 0) return PyObject_Vectorcall(kernel->callable, args, flags, names);
   KernelInfo& info = *kernel->info;
   std::vector<KernelOperand> operands;
   std::vector<Scalar> scalars;
   FoundSite found;
   SchemaId schema;
   try {
-    found = siteOfCaller(1);
+    found = siteOfCaller(kFramesOfKernel);
     if (found.site == nullptr) {
       found.provenance = info.anonymousId.get(
           generation, [&] { return instrument::provenance(info.anonymous); });

@@ -58,6 +58,8 @@ class Recorder:
         elif graph_kwargs.get("is_inference"):
             kind = "inference"
         name = f"{_compile_id()} {kind}"
+        if "CppWrapperCodeCache" in compiled.source_code:
+            self.not_seen(f"graph {name} calls its kernels from C++ (cpp_wrapper)")
         compile_events.graph(name, compiled, cached)
         mutated = [int(i) for i in compiled.mutated_input_idxs or ()]
         compiled.current_callable = self._c.GraphTap(

@@ -12,7 +12,7 @@ import sys
 import threading
 import weakref
 
-from . import call_sites, nodes, provenance, report, signature
+from . import call_sites, nodes, provenance, report, signature, triton_kernels
 
 _lock = threading.Lock()
 _installed: dict[str, str] = {}  # patch -> "" or why it could not be installed
@@ -112,6 +112,35 @@ def _extern_comment(original):
     return codegen_comment
 
 
+def _gpu_comment(original):
+    @functools.wraps(original)
+    def codegen_comment(self, node_schedule, kernel_name=None):
+        original(self, node_schedule, kernel_name)
+        try:
+            if kernel_name:
+                _note(kernel_name, list(node_schedule), None, {}, set())
+        except Exception as error:
+            report("cannot note a kernel call", error)
+
+    return codegen_comment
+
+
+def _triton_run(original):
+    return triton_kernels.watch_run(original, lambda *args: backend.kernel(*args))
+
+
+def _aoti_load(original):
+    @functools.wraps(original)
+    def __init__(self, *args, **kwargs):
+        original(self, *args, **kwargs)
+        try:
+            backend.not_seen("an AOTInductor package calls its kernels from C++")
+        except Exception as error:
+            report("cannot say that kernels are not seen", error)
+
+    return __init__
+
+
 def _note(name, scheduled, extern, parameters, written):
     from torch._inductor import debug
     from torch._inductor.virtualized import V
@@ -204,6 +233,8 @@ KERNELS = "calls of compiled kernels"
 PROVENANCE = "original ops of compiled kernels"
 TIES = "which op's value a kernel writes"
 EXTERN = "original ops of extern kernels"
+TRITON = "calls of Triton kernels (written, but tried on no GPU)"
+AOTI = "saying that an AOTInductor package is run"
 EXACT = "which call of an op a kernel computes"
 PATCHES = [
     ("torch._inductor.async_compile", "AsyncCompile", "cpp_pybinding", _cpp_pybinding, KERNELS,
@@ -227,20 +258,33 @@ PATCHES = [
      nodes.watch_proxy, EXACT, ["self", "func", "types", "args", "kwargs"]),
     ("torch._inductor.pattern_matcher", "", "_transfer_meta", nodes.watch_transfer, EXACT,
      ["new_meta", "old_node"]),
+    ("torch._inductor.runtime.triton_heuristics", "CachingAutotuner", "run", _triton_run, TRITON,
+     ["self", "args", "stream"]),
+    ("torch._inductor.runtime.triton_heuristics", "CachingAutotuner", "__getstate__",
+     triton_kernels.watch_getstate, TRITON, ["self"]),
+    ("torch._inductor.codegen.triton", "TritonScheduling", "codegen_comment", _gpu_comment, TRITON,
+     ["self", "node_schedule", "kernel_name"]),
+    ("torch.export.pt2_archive._package", "AOTICompiledModel", "__init__", _aoti_load, AOTI,
+     ["self", "loader"]),
 ]  # fmt: skip
+
+
+def _key(*parts: str) -> str:
+    return ".".join(part for part in parts if part)
 
 
 def patch(module) -> None:
     """Applies all patches of one freshly imported module."""
-    for name, cls, attribute, wrapper, _, parameters in PATCHES:
-        key = ".".join(part for part in (name, cls, attribute) if part)
+    for name, cls, attribute, wrapper, gives, parameters in PATCHES:
+        key = _key(name, cls, attribute)
         if name != module.__name__ or key in _installed:
             continue
         owner = getattr(module, cls, None) if cls else module
         reason = _installed[key] = _misfit(owner, attribute, parameters)
         if reason:
             report(f"cannot tap {key}", reason)
-            backend.not_seen(f"{key}: {reason}")
+            if gives not in (TRITON, AOTI):
+                backend.not_seen(f"{key}: {reason}")
         else:
             setattr(owner, attribute, wrapper(owner.__dict__[attribute]))
     if module.__name__ == "torch._decomp.decompositions":
@@ -278,7 +322,9 @@ def _misfit(owner, attribute: str, parameters: list[str]) -> str:
 
 def unseen() -> list[str]:
     """Why kernels of this process will be missing in a trace that begins now; empty: they will not."""
-    reasons = [f"{key}: {reason}" for key, reason in _installed.items() if reason]
+    optional = {_key(*entry[:3]) for entry in PATCHES if entry[4] in (TRITON, AOTI)}
+    missing = {key: reason for key, reason in _installed.items() if reason and key not in optional}
+    reasons = [f"{key}: {reason}" for key, reason in missing.items()]
     module = sys.modules.get("torch._inductor.codecache")
     loaded = getattr(getattr(module, "PyCodeCache", None), "modules", [])
     early = sum(not _has_taps(loaded_module) for loaded_module in loaded)
