@@ -126,6 +126,8 @@ def _started(c: ModuleType) -> None:
 
     _environment.at_start(c)
     inductor.at_start(c)
+    if "ulpscope.inductor.taps" not in sys.modules:
+        c.meta("kernels", "not seen: the taps of compiled kernels could not be loaded")
 
 
 def stop() -> str | None:
