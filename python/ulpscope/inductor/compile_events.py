@@ -23,9 +23,9 @@ def install(c: ModuleType) -> None:
 
 def graph(name: str, compiled, cached: bool) -> None:
     """A graph is ready to run."""
-    from . import provenance
+    from . import record
 
-    sites = (compiled.__dict__.get(provenance.ATTRIBUTE) or {}).get("sites", {})
+    sites = (compiled.__dict__.get(record.ATTRIBUTE) or {}).get("sites", {})
     _event(
         "cache_hit" if cached else "graph",
         graph=name,

@@ -1,89 +1,23 @@
-"""Where each kernel call of a compiled graph came from: plain data, kept with the compiled graph.
-
-Collected while Inductor generates code, because only then buffers, FX nodes and call sites are known
-together. `GraphRecord` is pickled with the CompiledFxGraph in Inductor's cache, so that a process in
-which nothing is compiled has it too.
+"""Joins buffers, FX nodes and call sites while Inductor generates code, the only time that all three
+are known together; what comes of it is a GraphRecord.
 """
 
 from __future__ import annotations
 
 import operator
-import re
 from dataclasses import dataclass, field
 
 from . import copies, nodes, report
-
-VERSION = 6
-ATTRIBUTE = "_ulpscope"  # of a CompiledFxGraph, holds GraphRecord.pack()
-
-
-@dataclass
-class Source:
-    """One op of the program; mirrors store/records.h SourceOp."""
-
-    node: str
-    op: str
-    overload: str
-    module: str
-    module_class: str
-    backward: bool
-    order: int
-    stack: tuple[tuple[str, int, str], ...]  # (file, line, function), innermost first
-
-
-@dataclass
-class Tie:
-    """The value that a parameter holds after the call; mirrors OutputTie, by parameter name."""
-
-    source: int = -1  # index in Site.sources; -1: a value that the program does not have
-    output: int = 0  # which output of that op
-    transform: str = "same"  # "same", "reshaped" (same elements in the same order), "permuted"
-    confidence: float = 0.0
-    how: str = ""
-
-
-@dataclass
-class Site:
-    """One call site: a kernel under its provenance handle, or an extern kernel."""
-
-    kernel: str
-    sources: list[Source] = field(default_factory=list)
-    # Parameter name -> the values of the program that it holds, all the same elements, best first.
-    ties: dict[str, list[Tie]] = field(default_factory=dict)
-    uninitialised: list[str] = field(default_factory=list)  # parameters without a value at entry
-    unwritten: list[str] = field(default_factory=list)  # in_out_ptr that is only read
-    extern: bool = False
-
-
-@dataclass
-class GraphRecord:
-    backward: bool = False
-    sites: dict[str, Site] = field(default_factory=dict)  # "kernel:handle"
-
-    def pack(self) -> dict:
-        """Plain builtins only: the cache entry must load where this package is not installed."""
-        from dataclasses import asdict
-
-        return {"version": VERSION, **asdict(self)}
-
-    @staticmethod
-    def unpack(data: dict) -> GraphRecord | None:
-        if not isinstance(data, dict) or data.get("version") != VERSION:
-            return None
-        record = GraphRecord(data["backward"])
-        for key, site in data["sites"].items():
-            record.sites[key] = Site(
-                site["kernel"],
-                [Source(**source) for source in site["sources"]],
-                {name: [Tie(**tie) for tie in ties] for name, ties in site["ties"].items()},
-                site["uninitialised"],
-                site["unwritten"],
-                site["extern"],
-            )
-        return record
-
-
-# --- while code is generated -------------------------------------------------------------------
+from .fx_nodes import (
+    beside_tangent,
+    is_view,
+    module_of,
+    same_elements,
+    shape,
+    stack_of,
+    tensor_arguments,
+)
+from .record import GraphRecord, Site, Source, Tie
 
 
 @dataclass
@@ -246,7 +180,7 @@ class _Graph:
         node = _origin_node(kernel) or self.last(kernel)
         if node is None or node.target is not kernel.op_overload:
             return {}
-        arguments = list(_tensor_arguments(node))
+        arguments = list(tensor_arguments(node))
         if len(arguments) != len(kernel.inputs):
             return {}
         found = {}
@@ -314,7 +248,7 @@ class _Graph:
         pending = list(used)
         while pending:
             for node in pending.pop().all_input_nodes:
-                if node in origins and node not in used and _is_view(node):
+                if node in origins and node not in used and is_view(node):
                     used.add(node)
                     pending.append(node)
         index = self.sources(site, used)
@@ -374,7 +308,7 @@ class _Graph:
 
     def ties_of(self, node, index) -> list[Tie]:
         ties = []
-        for candidate in _same_elements(node):
+        for candidate in same_elements(node):
             op = self.op_of(candidate)
             values = candidate.meta.get(nodes.VALUES, ())
             for number, output in sorted(values, key=lambda value: op is None or value[0] != op[0]):
@@ -382,9 +316,9 @@ class _Graph:
                     continue
                 same = candidate is node
                 how = "the op's own result" if same else "the same elements"
-                transform = "same" if _shape(candidate) == _shape(node) else "reshaped"
+                transform = "same" if shape(candidate) == shape(node) else "reshaped"
                 ties.append(Tie(index[number], output, transform, 1.0, how))
-        for other in _beside_tangent(node):
+        for other in beside_tangent(node):
             for tie in self.ties_of(other, index):
                 if tie.source >= 0 and all(tie.source != known.source for known in ties):
                     tie.confidence, tie.how = 0.5, "where no gradient of the graph's output is added"
@@ -400,15 +334,6 @@ class _Graph:
 
     def _leaves(self, node, op) -> bool:
         return any((self.op_of(user) or (None,))[0] != op[0] for user in node.users)
-
-
-def _tensor_arguments(node):
-    """The nodes of a node's tensor arguments, one for each time that they are passed."""
-    from torch.utils import _pytree as pytree
-
-    for leaf in pytree.tree_leaves((node.args, node.kwargs)):
-        if hasattr(leaf, "meta") and hasattr(leaf.meta.get("val"), "shape"):
-            yield leaf
 
 
 def _pieces(buffer):
@@ -429,156 +354,3 @@ def _pieces(buffer):
 def _origin_node(buffer):
     get = getattr(buffer, "get_origin_node", None)
     return get() if get is not None else getattr(buffer, "origin_node", None)
-
-
-# --- FX nodes ----------------------------------------------------------------------------------
-
-
-_RESHAPES = {
-    "aten::view", "aten::reshape", "aten::_unsafe_view", "aten::_reshape_alias", "aten::squeeze",
-    "aten::unsqueeze", "aten::flatten", "aten::unflatten",
-}  # fmt: skip
-_COPIES = {"aten::clone", "aten::alias", "aten::detach", "aten::contiguous", "aten::lift_fresh"}
-_VIEWS = _RESHAPES | {
-    "aten::alias", "aten::detach", "aten::permute", "aten::transpose", "aten::t", "aten::expand",
-    "aten::slice", "aten::select", "aten::split", "aten::split_with_sizes", "aten::as_strided",
-    "aten::diagonal", "aten::unbind", "aten::unfold", "aten::chunk",
-}  # fmt: skip
-
-
-def _target_name(node) -> str:
-    return nodes.op_name(node.target)[0] if hasattr(node.target, "_schema") else ""
-
-
-def _is_view(node) -> bool:
-    if node.target is operator.getitem:
-        return _is_view(node.args[0])
-    return _target_name(node) in _VIEWS
-
-
-def _keeps_elements(node):
-    """The argument whose elements this node has, in the same order, or None."""
-    name = _target_name(node)
-    source = node.args[1] if name in ("aten::copy", "aten::copy_") and len(node.args) > 1 else None
-    if name in _RESHAPES or name in _COPIES:
-        source = node.args[0]
-    if not hasattr(source, "meta"):
-        return None
-    value, other = node.meta.get("val"), source.meta.get("val")
-    if value is None or other is None or value.dtype != other.dtype:
-        return None
-    return source if value.numel() == other.numel() else None
-
-
-def _same_elements(node):
-    """The node and those with its elements in its order: itself, those made of it, those before it."""
-    found = [node]
-    for current in found:
-        found += [u for u in current.users if u not in found and _keeps_elements(u) is current]
-    source = _keeps_elements(node)
-    while source is not None and source.op == "call_function":
-        found.append(source)
-        source = _keeps_elements(source)
-    return found
-
-
-def _beside_tangent(node):
-    """What is added to a gradient that comes into the graph: AOTAutograd makes one of zeros for an
-    output that has none in the program."""
-    if _target_name(node) != "aten::add" or len(node.args) < 2:
-        return []
-    a, b = node.args[:2]
-    pairs = [(a, b), (b, a)]
-    return [x for x, t in pairs if _is_tangent(t) and hasattr(x, "meta") and not _is_tangent(x)]
-
-
-def _is_tangent(node) -> bool:
-    return getattr(node, "op", "") == "placeholder" and node.name.startswith("tangents")
-
-
-def _shape(node):
-    value = node.meta.get("val")
-    return tuple(value.shape) if hasattr(value, "shape") else None
-
-
-# --- modules and stacks --------------------------------------------------------------------------
-
-_ROOT = re.compile(r"^[LG]\['[^']*'\](?:\[[^\]]*\])*")
-_CLOSURE = re.compile(r"^.*cell_contents")
-_MODULES = re.compile(r"\.?_modules\['([^']*)'\]")
-_ITEM = re.compile(r"\[(?:'([^']*)'|(\d+))\]")
-_FRAME = re.compile(r'^\s*File "([^"]+)", line (\d+), in (.+?)\s*$', re.MULTILINE)
-
-
-def clean_module(path: str) -> str:
-    """`L['self'].transformer.h.0.ln_1` -> `transformer.h.0.ln_1`, as eager module regions name it."""
-    path = _CLOSURE.sub("", path) if "cell_contents" in path else path
-    path = _ROOT.sub("", path)
-    path = _MODULES.sub(r".\1", path)
-    path = _ITEM.sub(lambda m: "." + (m.group(1) or m.group(2)), path)
-    parts = [part for part in path.split(".") if part and part != "_orig_mod"]
-    return ".".join(parts)
-
-
-def module_of(node) -> tuple[str, str]:
-    stack = node.meta.get("nn_module_stack") or node.meta.get("fwd_nn_module_stack")
-    if not stack:
-        return "", ""
-    path, kind = list(stack.values())[-1]
-    name = kind.__name__ if isinstance(kind, type) else str(kind).rsplit(".", 1)[-1]
-    return clean_module(path), name
-
-
-_stacks: dict[str, tuple] = {}
-
-
-def stack_of(node) -> tuple[tuple[str, int, str], ...]:
-    text = node.meta.get("stack_trace")
-    if not text:
-        return ()
-    stack = _stacks.get(text)
-    if stack is None:
-        frames = [(f, int(line), name) for f, line, name in _FRAME.findall(text)]
-        stack = _stacks[text] = tuple(reversed(frames))
-        if len(_stacks) > 10000:
-            _stacks.clear()
-    return stack
-
-
-def of(compiled) -> GraphRecord:
-    """The record of a compiled graph, as good as it can be had."""
-    data = compiled.__dict__.get(ATTRIBUTE)
-    try:
-        record = GraphRecord.unpack(data)
-        if record is not None:
-            return record
-    except Exception as error:
-        report("cannot read a cached graph's provenance", error)
-    report(
-        "kernels without ties",
-        f"graph {compiled.cache_key} was put in Inductor's cache without ulpscope or by another "
-        "version of it; remove it from the cache (TORCHINDUCTOR_CACHE_DIR) to compare its kernels",
-    )
-    return from_strings(compiled)
-
-
-def from_strings(compiled) -> GraphRecord:
-    """What Inductor itself keeps: node names, without ties. For entries that were cached without us."""
-    import json
-
-    record = GraphRecord()
-    try:
-        mapping = json.loads(compiled.inductor_provenance_mapping_str or "{}")
-        traces = json.loads(compiled.inductor_provenance_stack_traces_str or "{}")
-        for key, names in mapping.get("cppCodeToPost", {}).items():
-            site = record.sites[key] = Site(key.rsplit(":", 1)[0])
-            stacks = [
-                tuple(reversed([(f, int(line), name) for f, line, name in _FRAME.findall(text)]))
-                for text in traces.get(key, [])
-            ]
-            for order, name in enumerate(names):
-                stack = stacks[0] if len(stacks) == 1 else ()
-                site.sources.append(Source(name, "", "", "", "", False, order, stack))
-    except Exception as error:
-        report("cannot read a cached graph's provenance", error)
-    return record

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from types import ModuleType
 
-from . import compile_events, higher_order, provenance, signature
+from . import compile_events, higher_order, record, signature
 
 
 class Recorder:
@@ -23,7 +23,7 @@ class Recorder:
         tap.code = source
         return tap
 
-    def site(self, code, offsets: list[int], graph: str, site: provenance.Site, scope: dict):
+    def site(self, code, offsets: list[int], graph: str, site: record.Site, scope: dict):
         tap = None if site.extern else scope.get(site.kernel)
         names = getattr(tap, "parameters", ["out"])
         ties = [

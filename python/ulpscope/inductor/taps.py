@@ -12,7 +12,7 @@ import sys
 import threading
 import weakref
 
-from . import call_sites, nodes, provenance, report, signature, triton_kernels
+from . import call_sites, nodes, provenance, record, report, signature, triton_kernels
 
 _lock = threading.Lock()
 _installed: dict[str, str] = {}  # patch -> "" or why it could not be installed
@@ -171,8 +171,8 @@ def _graph_init(original):
         original(self, current_callable, graph, *args, **kwargs)
         try:
             calls = graph.__dict__.pop("_ulpscope_calls", [])
-            record = provenance.build(calls, bool(getattr(graph, "is_backward", False)))
-            setattr(self, provenance.ATTRIBUTE, record.pack())
+            made = provenance.build(calls, bool(getattr(graph, "is_backward", False)))
+            setattr(self, record.ATTRIBUTE, made.pack())
             _fresh[id(self)] = weakref.ref(self, functools.partial(_forget, id(self)))
         except Exception as error:
             report("no provenance for a compiled graph", error)
@@ -204,12 +204,12 @@ def _post_compile(original):
 
 
 def _add_sites(compiled, scope):
-    record = provenance.of(compiled)
+    sites = record.of(compiled).sites
     lines = call_sites.handles(compiled.source_code)
     for code in call_sites.code_objects(scope):
-        for inner, sites in call_sites.offsets(code, lines).items():
-            for key, offsets in sites.items():
-                site = record.sites.get(key)
+        for inner, places in call_sites.offsets(code, lines).items():
+            for key, offsets in places.items():
+                site = sites.get(key)
                 if site is not None:
                     backend.site(inner, offsets, compiled.cache_key, site, scope)
 
@@ -221,7 +221,7 @@ def _hash_details(original):
     @functools.wraps(original)
     def __init__(self, *args, **kwargs):
         original(self, *args, **kwargs)
-        self.ulpscope_provenance = provenance.VERSION
+        self.ulpscope_provenance = record.VERSION
 
     return __init__
 

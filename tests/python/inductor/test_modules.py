@@ -2,7 +2,7 @@
 
 import pytest
 
-from ulpscope.inductor.provenance import clean_module
+from ulpscope.inductor.fx_nodes import clean_module
 
 
 @pytest.mark.parametrize(
