@@ -68,6 +68,8 @@ bool holdsTensors(const c10::IValue& value) {
 struct InputTraits {
   bool wraps = false;
   bool fake = false;
+  bool meta = false;  ///< some are on the meta device
+  bool real = false;  ///< some are not
   bool requiresGrad = false;
   bool plainKernels = true;  ///< no nested, sparse or mkldnn tensor among them
 };
@@ -81,6 +83,11 @@ InputTraits traitsOf(c10::ArrayRef<const c10::IValue> inputs) {
       if (wrapsOthers(tensor)) {
         traits.wraps = true;
         traits.fake = traits.fake || isFake(tensor);
+      }
+      if (tensor.is_meta()) {
+        traits.meta = true;
+      } else {
+        traits.real = true;
       }
       if (tensor.key_set().has_any(kOtherKernels) || tensor.is_mkldnn()) {
         traits.plainKernels = false;
@@ -154,7 +161,7 @@ void captureInputs(Session& session, OpFrame& frame, const SchemaInfo& info,
     forEachTensor(inputs[i], arg, [&](const c10::TensorImpl& tensor, int16_t, int16_t item) {
       if (use == ArgumentUse::read) {
         capture.read(tensor, Role::input, arg, item);
-      } else if (use == ArgumentUse::readWrite) {
+      } else if (use != ArgumentUse::overwrite) {
         capture.read(tensor, Role::before, arg, item);
       }
       const bool written = use != ArgumentUse::read ||
@@ -162,7 +169,7 @@ void captureInputs(Session& session, OpFrame& frame, const SchemaInfo& info,
       if (written && !wrapper) {
         auto* impl = const_cast<c10::TensorImpl*>(&tensor);
         c10::raw::weak_intrusive_ptr::incref(impl);
-        frame.written.push_back({impl, arg, item});
+        frame.written.push_back({impl, arg, item, false, use == ArgumentUse::reshaped});
       }
     });
   }
@@ -179,6 +186,8 @@ void captureResults(Session& session, OpFrame& frame, const SchemaInfo& info,
       capture.pending(tensor, Role::after, written.arg, written.item);
     } else if (info.makesEmpty) {
       capture.madeEmpty(tensor, Role::after, written.arg, written.item);
+    } else if (written.reshaped) {
+      capture.viewed(tensor, Role::after, written.arg, written.item);
     } else {
       capture.wrote(tensor, Role::after, written.arg, written.item);
     }
@@ -204,7 +213,7 @@ void captureResults(Session& session, OpFrame& frame, const SchemaInfo& info,
       } else if (info.makesEmpty) {
         capture.madeEmpty(tensor, Role::output, arg, item);
       } else if (shared || wrapper) {
-        capture.viewed(tensor, arg, item);
+        capture.viewed(tensor, Role::output, arg, item);
       } else {
         capture.wrote(tensor, Role::output, arg, item);
       }
@@ -228,7 +237,7 @@ void startOp(Session& session, ThreadState& thread, const at::RecordFunction& fu
   }
   const InputTraits traits = traitsOf(inputs);
   if (info.descend && (!info.nestedKernels || traits.plainKernels)) return;
-  if (traits.fake || tracing()) {
+  if (traits.fake || (traits.meta && !traits.real) || tracing()) {
     open(thread, &function);
     return;
   }
@@ -252,6 +261,7 @@ void startOp(Session& session, ThreadState& thread, const at::RecordFunction& fu
                        session.sawBackward.load(std::memory_order_relaxed) &&
                        writesParameter(session, info, inputs);
   placeOp(session, thread, op, traits.requiresGrad, updates, info.makesTensors, function.seqNr());
+  frame.viewsInside = info.viewsInside;
   frame.fingerprints = session.inSteps(op.step) && info.wanted(session);
   captureInputs(session, frame, info, inputs);
 }

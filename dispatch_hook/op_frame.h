@@ -14,6 +14,7 @@ struct WrittenArgument {
   int16_t arg = 0;
   int16_t item = -1;
   bool scratch = false;
+  bool reshaped = false;  ///< only its sizes, strides or memory changed
 };
 
 /// What was seen of a tensor earlier in the same op.
@@ -23,6 +24,7 @@ struct SeenOperand {
   bool fromWriter = false;      ///< it was what its last recorded writer wrote
   bool fingerprinted = false;
   size_t fingerprintAt = 0;     ///< where it stands in OpFrame::operands
+  int64_t elements = 0;
 };
 
 /// An op between its start and its end. Its memory is reused by later ops of the thread.
@@ -32,6 +34,7 @@ struct OpFrame {
   bool hides = false;     ///< ops inside are this one's implementation
   bool recorded = false;  ///< false: hides only (an op on fake tensors)
   bool fingerprints = true;
+  bool viewsInside = true;  ///< views that it makes are parts of its inputs (as_strided reaches out)
   int exceptions = 0;
   RawOp op;
   std::vector<std::byte> scalars;
@@ -44,6 +47,7 @@ struct OpFrame {
     hides = true;
     recorded = false;
     fingerprints = true;
+    viewsInside = true;
     op = {};
     scalars.clear();
     operands.clear();

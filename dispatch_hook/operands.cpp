@@ -142,8 +142,9 @@ Components componentsOf(const c10::TensorImpl& tensor) {
   return components;
 }
 
-bool readable(const StridedView& view, const c10::StorageImpl* storage, int64_t offset) {
-  int64_t elements = 0, bytes = 0;
+bool readable(const StridedView& view, const c10::StorageImpl* storage, int64_t offset,
+              int64_t& elements) {
+  int64_t bytes = 0;
   if (!extent(view, offset, elements, bytes)) return false;
   if (elements == 0) return true;
   return elements <= kMaxElements && storage != nullptr && view.data != nullptr && offset >= 0 &&
@@ -161,7 +162,8 @@ bool combine(const Components& parts, Level level, Fingerprint& result) {
       return false;
     }
     const StridedView view = viewOf(part);
-    if (!readable(view, storageOf(part), part.storage_offset_default())) return false;
+    int64_t elements = 0;
+    if (!readable(view, storageOf(part), part.storage_offset_default(), elements)) return false;
     result = fingerprint(view, i + 1 == parts.count ? level : Level::digest);
     digests[i] = result.digest;
   }
@@ -192,6 +194,7 @@ struct OperandCapture::Described {
   const c10::TensorImpl* tensor = nullptr;
   const c10::StorageImpl* storage = nullptr;
   uint64_t geometry = 0;
+  int64_t elements = 0;  ///< of a readable strided tensor
   std::array<int64_t, 2> nested{};
 };
 
@@ -273,7 +276,7 @@ OperandCapture::Described OperandCapture::describe(const c10::TensorImpl& tensor
         d.view = viewOf(tensor);
         if (d.view.conjugate) raw.flags |= kConjugate;
         if (d.view.negative) raw.flags |= kNegative;
-        if (!readable(d.view, d.storage, raw.offset)) raw.skip = SkipReason::storage;
+        if (!readable(d.view, d.storage, raw.offset, d.elements)) raw.skip = SkipReason::storage;
       }
     }
     if (d.storage != nullptr) d.geometry = geometryOf(d.view, raw.offset);
@@ -318,7 +321,9 @@ Fingerprint OperandCapture::compute(const Described& d) {
 void OperandCapture::add(const Described& d, const Fingerprint* fingerprint) {
   RawOperand raw = d.raw;
   raw.hasFingerprint = fingerprint != nullptr;
-  frame_.operands.addOperand(raw, d.view.sizes, d.tensor->strides_default().data(), fingerprint);
+  // A zero tensor is read with other strides than it has.
+  const int64_t* strides = raw.hasStrides ? d.tensor->strides_default().data() : nullptr;
+  frame_.operands.addOperand(raw, d.view.sizes, strides, fingerprint);
   ++frame_.op.operandCount;
 }
 
@@ -326,11 +331,26 @@ bool OperandCapture::seen(const Described& d, Fingerprint& content) const {
   if (d.storage == nullptr) return false;
   for (const SeenOperand& seen : frame_.seen) {
     if (seen.storage == d.storage && seen.geometry == d.geometry && seen.fingerprinted) {
-      std::memcpy(&content, frame_.operands.bytes().data() + seen.fingerprintAt, sizeof content);
+      content = seenContent(seen);
       return true;
     }
   }
   return false;
+}
+
+Fingerprint OperandCapture::seenContent(const SeenOperand& seen) const {
+  Fingerprint content;
+  std::memcpy(&content, frame_.operands.bytes().data() + seen.fingerprintAt, sizeof content);
+  return content;
+}
+
+/// Whether statistics and sketch are worth keeping with the storage: whoever reads it again then
+/// needs only the digest, which is cheaper, to know that they still hold. Trusting needs them, too.
+bool OperandCapture::keeps(const Described& d) const {
+  constexpr int64_t kWorthBytes = 2048;
+  return session_.options.inputs == InputMode::tracked ||
+         (session_.level != Level::digest &&
+          d.elements * info(d.raw.dtype).bytes >= kWorthBytes);
 }
 
 void OperandCapture::note(const Described& d, const Fingerprint* fingerprint) {
@@ -339,6 +359,7 @@ void OperandCapture::note(const Described& d, const Fingerprint* fingerprint) {
   seen.storage = d.storage;
   seen.geometry = d.geometry;
   seen.fingerprinted = fingerprint != nullptr;
+  seen.elements = d.elements;
   seen.fromWriter = d.raw.closure == Closure::matched || d.raw.closure == Closure::source;
   // It was just added, and stands at the end.
   if (fingerprint != nullptr) seen.fingerprintAt = frame_.operands.size() - sizeof(Fingerprint);
@@ -377,7 +398,18 @@ void OperandCapture::read(const c10::TensorImpl& tensor, Role role, int16_t arg,
     return;
   }
   Fingerprint content;
-  if (!seen(d, content)) content = compute(d);
+  if (!seen(d, content)) {
+    if (known.whole) {
+      content = fingerprint(d.view, Level::digest);
+      if (content.digest == known.digest) {
+        content = known.content;
+      } else {
+        content = compute(d);
+      }
+    } else {
+      content = compute(d);
+    }
+  }
   if (d.storage != nullptr) {
     const bool equal = known.seen && known.digest == content.digest;
     if (!known.writer) {
@@ -385,7 +417,7 @@ void OperandCapture::read(const c10::TensorImpl& tensor, Role role, int16_t arg,
     } else if (known.seen && known.fromWriter) {
       d.raw.closure = equal ? Closure::matched : Closure::broken;
     }
-    if (!equal) table.saw(d.storage, d.geometry, content, false);
+    if (!equal) table.saw(d.storage, d.geometry, content, false, keeps(d));
   }
   add(d, &content);
   note(d, &content);
@@ -407,15 +439,16 @@ void OperandCapture::wrote(const c10::TensorImpl& tensor, Role role, int16_t arg
   if (hashed) content = compute(d);
   if (d.storage != nullptr) {
     const StorageTable::Written written = session_.storages().wrote(
-        d.storage, frame_.op.id, d.geometry, hashed ? &content : nullptr);
+        d.storage, frame_.op.id, d.geometry, hashed ? &content : nullptr, keeps(d));
     d.raw.storage = written.id;
     if (written.before != frame_.op.id) d.raw.writer = written.before;
   }
   add(d, hashed ? &content : nullptr);
 }
 
-void OperandCapture::viewed(const c10::TensorImpl& tensor, int16_t arg, int16_t item) {
-  Described d = describe(tensor, Role::output, arg, item);
+void OperandCapture::viewed(const c10::TensorImpl& tensor, Role role, int16_t arg,
+                            int16_t item) {
+  Described d = describe(tensor, role, arg, item);
   StorageTable& table = session_.storages();
   StorageTable::Known known;
   if (d.storage != nullptr) {
@@ -431,13 +464,31 @@ void OperandCapture::viewed(const c10::TensorImpl& tensor, int16_t arg, int16_t 
     return;
   }
   Fingerprint content;
-  if (!seen(d, content)) content = compute(d);
-  if (d.storage != nullptr && !(known.seen && known.digest == content.digest)) {
-    bool fromWriter = false;
-    for (const SeenOperand& base : frame_.seen) {
-      fromWriter = fromWriter || (base.storage == d.storage && base.fromWriter);
+  if (!seen(d, content)) {
+    // What it is a view of, as read in this op.
+    const SeenOperand* base = nullptr;
+    for (const SeenOperand& each : frame_.seen) {
+      if (each.storage == d.storage && each.fingerprinted) base = &each;
     }
-    table.saw(d.storage, d.geometry, content, fromWriter);
+    StorageTable::View whole;
+    if (base != nullptr && frame_.viewsInside) {
+      whole = {base->geometry, seenContent(*base).digest};
+    }
+    if (known.whole && whole.geometry != 0 && known.base.geometry == whole.geometry &&
+        known.base.digest == whole.digest) {
+      content = known.content;  // the same part of the same content
+    } else {
+      content = compute(d);
+      if (d.storage != nullptr) {
+        table.saw(d.storage, d.geometry, content, base != nullptr && base->fromWriter, keeps(d),
+                  whole);
+        // Where the view has all elements of its base, each determines the other.
+        if (whole.geometry != 0 && base->elements == d.elements &&
+            tensor.is_non_overlapping_and_dense_default()) {
+          table.determine(d.storage, base->geometry, {d.geometry, content.digest});
+        }
+      }
+    }
   }
   add(d, &content);
 }
@@ -459,7 +510,7 @@ void OperandCapture::pending(const c10::TensorImpl& tensor, Role role, int16_t a
   Described d = describe(tensor, role, arg, item);
   if (d.storage != nullptr) {
     const StorageTable::Written written =
-        session_.storages().wrote(d.storage, frame_.op.id, d.geometry, nullptr);
+        session_.storages().wrote(d.storage, frame_.op.id, d.geometry, nullptr, false);
     d.raw.storage = written.id;
     if (written.before != frame_.op.id) d.raw.writer = written.before;
   }
@@ -472,7 +523,7 @@ void OperandCapture::scratch(const c10::TensorImpl& tensor, int16_t arg, int16_t
   d.raw.flags |= kScratch;
   if (d.storage != nullptr) {
     const StorageTable::Written written =
-        session_.storages().wrote(d.storage, frame_.op.id, d.geometry, nullptr);
+        session_.storages().wrote(d.storage, frame_.op.id, d.geometry, nullptr, false);
     d.raw.storage = written.id;
     if (written.before != frame_.op.id) d.raw.writer = written.before;
   }
@@ -491,7 +542,7 @@ void OperandCapture::result(const c10::TensorImpl& tensor, int16_t arg, int16_t 
     }
   }
   if (known) {
-    viewed(tensor, arg, item);
+    viewed(tensor, Role::output, arg, item);
   } else {
     wrote(tensor, Role::output, arg, item);
   }

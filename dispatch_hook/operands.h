@@ -24,8 +24,8 @@ class OperandCapture {
             SkipReason reason);
   /// After the op: a tensor that it wrote (Role::after), or a result.
   void wrote(const c10::TensorImpl& tensor, Role role, int16_t arg, int16_t item);
-  /// A result that the op did not write: a view of an input.
-  void viewed(const c10::TensorImpl& tensor, int16_t arg, int16_t item);
+  /// A result, or an argument that it only reshaped, that the op did not write: a view.
+  void viewed(const c10::TensorImpl& tensor, Role role, int16_t arg, int16_t item);
   /// A result whose content means nothing yet.
   void madeEmpty(const c10::TensorImpl& tensor, Role role, int16_t arg, int16_t item);
   /// What instrumentation calls scratch: written, not comparable.
@@ -43,6 +43,8 @@ class OperandCapture {
   void note(const Described& described, const Fingerprint* fingerprint);
   /// The same content was seen in this op already.
   bool seen(const Described& described, Fingerprint& content) const;
+  Fingerprint seenContent(const SeenOperand& seen) const;
+  bool keeps(const Described& described) const;
 
   Session& session_;
   OpFrame& frame_;

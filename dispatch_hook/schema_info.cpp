@@ -3,6 +3,7 @@
 #include <ATen/core/dispatch/Dispatcher.h>
 
 #include <algorithm>
+#include <algorithm>
 #include <array>
 #include <string_view>
 #include <unordered_map>
@@ -14,12 +15,18 @@ namespace {
 using c10::DispatchKey;
 
 /// Arguments written whole, whatever they held: their content before is not an input.
-constexpr std::array<std::string_view, 16> kOverwriting{
-    "aten::copy_",           "aten::fill_",     "aten::zero_",        "aten::normal_",
-    "aten::uniform_",        "aten::random_",   "aten::exponential_", "aten::geometric_",
-    "aten::log_normal_",     "aten::cauchy_",   "aten::bernoulli_",   "aten::set_",
-    "aten::_foreach_copy_",  "aten::eye_",      "aten::_foreach_zero_",
-    "aten::_copy_from_and_resize"};
+constexpr std::array<std::string_view, 15> kOverwriting{
+    "aten::copy_",       "aten::fill_",          "aten::zero_",
+    "aten::normal_",     "aten::uniform_",       "aten::random_",
+    "aten::geometric_",  "aten::exponential_",   "aten::log_normal_",
+    "aten::cauchy_",     "aten::bernoulli_",     "aten::eye_",
+    "aten::_foreach_copy_", "aten::_foreach_zero_", "aten::_copy_from_and_resize"};
+
+/// Arguments of which sizes, strides or memory change, and not one element.
+constexpr std::array<std::string_view, 11> kReshaping{
+    "aten::detach_",   "aten::squeeze_",  "aten::unsqueeze_",  "aten::transpose_",
+    "aten::t_",        "aten::swapaxes_", "aten::swapdims_",   "aten::as_strided_",
+    "aten::set_",      "aten::rename_",   "aten::requires_grad_"};
 
 /// Operators that write arguments which their schema calls read-only: running statistics, and only
 /// in training where `training` is the index of that flag.
@@ -47,11 +54,9 @@ bool startsWith(const std::string& text, std::string_view head) {
   return text.compare(0, head.size(), head) == 0;
 }
 
-bool contains(std::string_view name) {
-  for (const std::string_view each : kOverwriting) {
-    if (each == name) return true;
-  }
-  return false;
+template <size_t N>
+bool contains(const std::array<std::string_view, N>& names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
 }
 
 IntegerMeaning meaningOf(const c10::TypePtr& type) {
@@ -90,13 +95,17 @@ std::unique_ptr<SchemaInfo> describe(const c10::OperatorHandle& op) {
   info->asynchronous = info->collective && name.find("wait_tensor") == std::string::npos;
   info->makesEmpty = startsWith(name, "aten::empty") || startsWith(name, "aten::new_empty") ||
                      startsWith(name, "aten::_empty") || startsWith(name, "aten::resize");
-  const bool overwriting = contains(name);
+  info->viewsInside = !startsWith(name, "aten::as_strided") && !startsWith(name, "aten::set_");
+  const bool overwriting = contains(kOverwriting, name);
+  const bool reshaping = contains(kReshaping, name);
   for (const c10::Argument& argument : schema.arguments()) {
     info->schema.arguments.push_back(argument.name());
     ArgumentUse use = ArgumentUse::read;
     if (argument.alias_info() != nullptr && argument.alias_info()->isWrite()) {
-      use = argument.is_out() || overwriting ? ArgumentUse::overwrite : ArgumentUse::readWrite;
-      info->writes = true;
+      use = argument.is_out() || overwriting ? ArgumentUse::overwrite
+            : reshaping                      ? ArgumentUse::reshaped
+                                             : ArgumentUse::readWrite;
+      info->writes = info->writes || !reshaping;
     }
     for (const Undeclared& undeclared : kUndeclared) {
       if (undeclared.name == name && undeclared.argument == argument.name() &&

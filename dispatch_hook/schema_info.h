@@ -16,6 +16,7 @@ enum class ArgumentUse : uint8_t {
   read,
   readWrite,
   readWriteInTraining,  ///< readWrite where the call's training flag is set, else read
+  reshaped,   ///< another view of its memory, or other memory: detach_, squeeze_, set_
   overwrite,  ///< content before does not matter: out=, fill_, copy_, normal_
 };
 
@@ -30,6 +31,7 @@ struct SchemaInfo {
   bool nestedKernels = false;  ///< composite, but with own kernels for nested or sparse tensors
   bool writes = false;
   bool makesTensors = false;  ///< returns or writes tensors; a look at a value (item) does not
+  bool viewsInside = true;   ///< a view that it makes is part of its input
   bool makesEmpty = false;   ///< results or resized arguments hold nothing yet
   bool collective = false;
   bool asynchronous = false;  ///< results are there only after a wait

@@ -42,7 +42,7 @@ Session::Session(const RecorderOptions& o, uint64_t g)
       generation(g),
       level(Level(std::clamp(o.level, 0, 2))),
       filtered(!o.include.empty() || !o.exclude.empty()),
-      storages_(std::make_unique<StorageTable>(o.inputs == InputMode::tracked)) {}
+      storages_(std::make_unique<StorageTable>()) {}
 
 bool Session::wanted(std::string_view op) const {
   auto matches = [&](const std::string& glob) { return globMatches(glob, op); };

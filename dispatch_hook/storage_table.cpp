@@ -19,12 +19,20 @@ struct Sighting {
   uint64_t geometry = 0;
   bool fromWriter = false;
   Digest digest;
-  std::unique_ptr<Fingerprint> content;  // where whole fingerprints are kept
+  std::unique_ptr<Fingerprint> content;
+  StorageTable::View base;
 
-  void set(const Fingerprint& seen, bool wrote, bool whole) {
+  void set(const Fingerprint& seen, bool wrote, bool keep, const StorageTable::View& from) {
     fromWriter = wrote;
     digest = seen.digest;
-    if (whole) content = std::make_unique<Fingerprint>(seen);
+    base = from;
+    if (!keep) {
+      content.reset();
+    } else if (content == nullptr) {
+      content = std::make_unique<Fingerprint>(seen);
+    } else {
+      *content = seen;
+    }
   }
 };
 
@@ -81,8 +89,7 @@ struct StorageTable::Shard {
   }
 };
 
-StorageTable::StorageTable(bool whole)
-    : whole_(whole), shards_(std::make_unique<std::array<Shard, kShards>>()) {}
+StorageTable::StorageTable() : shards_(std::make_unique<std::array<Shard, kShards>>()) {}
 StorageTable::~StorageTable() { clear(); }
 
 StorageTable::Shard& StorageTable::shard(const void* storage) {
@@ -125,20 +132,30 @@ StorageTable::Known StorageTable::look(const void* storage, uint64_t geometry) {
     known.seen = true;
     known.fromWriter = sighting->fromWriter;
     known.digest = sighting->digest;
-    if (sighting->content != nullptr) known.content = *sighting->content;
+    known.base = sighting->base;
+    if (sighting->content != nullptr) {
+      known.whole = true;
+      known.content = *sighting->content;
+    }
   }
   return known;
 }
 
 void StorageTable::saw(const void* storage, uint64_t geometry, const Fingerprint& content,
-                       bool fromWriter) {
+                       bool fromWriter, bool keep, const View& base) {
   Shard& in = shard(storage);
   const std::lock_guard guard(in.lock);
-  find(in, storage).add(geometry).set(content, fromWriter, whole_);
+  find(in, storage).add(geometry).set(content, fromWriter, keep, base);
+}
+
+void StorageTable::determine(const void* storage, uint64_t geometry, const View& base) {
+  Shard& in = shard(storage);
+  const std::lock_guard guard(in.lock);
+  if (Sighting* sighting = find(in, storage).find(geometry)) sighting->base = base;
 }
 
 StorageTable::Written StorageTable::wrote(const void* storage, OpId op, uint64_t geometry,
-                                          const Fingerprint* content) {
+                                          const Fingerprint* content, bool keep) {
   Shard& in = shard(storage);
   const std::lock_guard guard(in.lock);
   Entry& entry = find(in, storage);
@@ -146,7 +163,7 @@ StorageTable::Written StorageTable::wrote(const void* storage, OpId op, uint64_t
   if (before != op) entry.sightings = 0;  // an op may write several parts of one storage
   entry.writer = op;
   entry.uninitialised = false;
-  if (content != nullptr) entry.add(geometry).set(*content, true, whole_);
+  if (content != nullptr) entry.add(geometry).set(*content, true, keep, {});
   return {entry.id, before};
 }
 

@@ -15,10 +15,14 @@ namespace ulpscope {
 /// listed. Thread-safe.
 class StorageTable {
  public:
-  /// `whole`: keeps fingerprints to be copied (--inputs=tracked), otherwise only digests.
-  explicit StorageTable(bool whole);
+  StorageTable();
   ~StorageTable();
 
+  /// A view and its content.
+  struct View {
+    uint64_t geometry = 0;
+    Digest digest;
+  };
   struct Known {
     StorageId id;
     OpId writer;                 ///< the last recorded op that wrote it
@@ -28,21 +32,27 @@ class StorageTable {
     bool seen = false;           ///< with this geometry, since the last write
     bool fromWriter = false;     ///< and that is what the writer wrote
     Digest digest;               ///< where seen
-    Fingerprint content;         ///< where seen, in a table that keeps whole fingerprints
+    bool whole = false;          ///< `content` was kept
+    Fingerprint content;
+    View base;  ///< while this view has this content, the one that was asked for has `content`
   };
   /// `geometry` identifies a view's bytes and their order.
   Known look(const void* storage, uint64_t geometry);
   /// It holds a parameter, whatever tensors it is seen through later.
   void holdsParameter(const void* storage);
   bool isParameter(const void* storage);
-  /// A reader saw this content.
-  void saw(const void* storage, uint64_t geometry, const Fingerprint& content, bool fromWriter);
+  /// A reader saw this content. `keep`: all of it is kept, not only the digest.
+  void saw(const void* storage, uint64_t geometry, const Fingerprint& content, bool fromWriter,
+           bool keep, const View& base = {});
+  /// The view `geometry`, where it was seen, is determined by `base`.
+  void determine(const void* storage, uint64_t geometry, const View& base);
   struct Written {
     StorageId id;
     OpId before;  ///< who wrote it before this op
   };
   /// An op wrote the storage through a view; `content` is null where it is not known.
-  Written wrote(const void* storage, OpId op, uint64_t geometry, const Fingerprint* content);
+  Written wrote(const void* storage, OpId op, uint64_t geometry, const Fingerprint* content,
+                bool keep);
   /// An op made (or grew) it without writing.
   StorageId madeEmpty(const void* storage, uint64_t sample);
   /// It turned out to be written outside the dispatcher after all.
@@ -57,7 +67,6 @@ class StorageTable {
   static constexpr size_t kShards = 64;
   Shard& shard(const void* storage);
   Entry& find(Shard& shard, const void* storage);
-  const bool whole_;
   std::unique_ptr<std::array<Shard, kShards>> shards_;
   std::atomic<int64_t> next_{1};
 };

@@ -174,6 +174,29 @@ TEST(Views, ShareStorageAndHaveTheirOwnContent) {
   EXPECT_EQ(run.operand(run.find("aten::exp", 1), Role::input, 0).closure, Closure::matched);
 }
 
+TEST(Ops, WithOnlyMetaTensorsComputeNothing) {
+  const at::Tensor meta = torch::empty({2, 2}, torch::device(torch::kMeta));
+  const Recorded run([&] {
+    meta.add(1);
+    torch::ones({2});
+  });
+  EXPECT_EQ(run.names(), (Names{"aten::ones"}));
+}
+
+TEST(Views, InPlaceReshapesWriteNothing) {
+  const at::Tensor a = torch::randn({3, 4});
+  const Recorded run([&] {
+    const at::Tensor x = a + 1;
+    x.t_();
+    x.exp();
+  });
+  const Op& t = run.find("aten::t_");
+  EXPECT_EQ(run.describe(t), (Names{"before0 f32[3, 4]", "after0 f32[4, 3]"}));
+  const Operand input = run.operand(run.find("aten::exp"), Role::input, 0);
+  EXPECT_EQ(input.writer, run.find("aten::add.Scalar").id);
+  EXPECT_EQ(input.closure, Closure::matched);
+}
+
 TEST(Views, OffsetsAreRecorded) {
   const at::Tensor a = torch::randn({6, 4});
   const Recorded run([&] { a.narrow(0, 2, 3).exp(); });
@@ -250,7 +273,6 @@ TEST(Layouts, HaveAFingerprintOrAReason) {
   const at::Tensor nested = at::_nested_tensor_from_tensor_list({torch::ones({2}), torch::ones({3})});
   const at::Tensor quantized = at::quantize_per_tensor(dense, 0.1, 0, torch::kQInt8);
   const at::Tensor opaque = dense.to_mkldnn();
-  const at::Tensor meta = torch::empty({2, 2}, torch::device(torch::kMeta));
   const at::Tensor nothing = torch::zeros({0, 3});
   const Recorded run([&] {
     coo.mul(2);
@@ -258,7 +280,7 @@ TEST(Layouts, HaveAFingerprintOrAReason) {
     at::relu(nested);
     at::relu(quantized);
     at::relu(opaque);
-    at::exp(meta);
+    dense.to(torch::kMeta);
     at::relu(nothing);
   });
   auto reason = [&](const std::string& op, int n) {
@@ -271,7 +293,7 @@ TEST(Layouts, HaveAFingerprintOrAReason) {
   EXPECT_EQ(reason("aten::relu", 0), SkipReason::none);
   EXPECT_EQ(reason("aten::relu", 1), SkipReason::none);
   EXPECT_EQ(reason("aten::relu", 2), SkipReason::layout);
-  EXPECT_EQ(reason("aten::exp", 0), SkipReason::fake);
+  EXPECT_EQ(run.operand(run.find("aten::_to_copy"), Role::output, 0).skip, SkipReason::fake);
   EXPECT_EQ(reason("aten::relu", 3), SkipReason::none);
 }
 
