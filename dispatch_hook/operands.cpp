@@ -470,7 +470,7 @@ void OperandCapture::viewed(const c10::TensorImpl& tensor, Role role, int16_t ar
     for (const SeenOperand& each : frame_.seen) {
       if (each.storage == d.storage && each.fingerprinted) base = &each;
     }
-    StorageTable::View whole;
+    ViewContent whole;
     if (base != nullptr && frame_.viewsInside) {
       whole = {base->geometry, seenContent(*base).digest};
     }

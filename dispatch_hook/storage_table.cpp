@@ -20,9 +20,9 @@ struct Sighting {
   bool fromWriter = false;
   Digest digest;
   std::unique_ptr<Fingerprint> content;
-  StorageTable::View base;
+  ViewContent base;
 
-  void set(const Fingerprint& seen, bool wrote, bool keep, const StorageTable::View& from) {
+  void set(const Fingerprint& seen, bool wrote, bool keep, const ViewContent& from) {
     fromWriter = wrote;
     digest = seen.digest;
     base = from;
@@ -142,13 +142,13 @@ StorageTable::Known StorageTable::look(const void* storage, uint64_t geometry) {
 }
 
 void StorageTable::saw(const void* storage, uint64_t geometry, const Fingerprint& content,
-                       bool fromWriter, bool keep, const View& base) {
+                       bool fromWriter, bool keep, const ViewContent& base) {
   Shard& in = shard(storage);
   const std::lock_guard guard(in.lock);
   find(in, storage).add(geometry).set(content, fromWriter, keep, base);
 }
 
-void StorageTable::determine(const void* storage, uint64_t geometry, const View& base) {
+void StorageTable::determine(const void* storage, uint64_t geometry, const ViewContent& base) {
   Shard& in = shard(storage);
   const std::lock_guard guard(in.lock);
   if (Sighting* sighting = find(in, storage).find(geometry)) sighting->base = base;

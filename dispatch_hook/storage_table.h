@@ -9,6 +9,12 @@
 
 namespace ulpscope {
 
+/// A view of a storage and the content that it had.
+struct ViewContent {
+  uint64_t geometry = 0;
+  Digest digest;
+};
+
 /// What the recorder knows of the program's storages: who wrote each last, and which fingerprints
 /// were seen of it since. A storage is a c10::StorageImpl, known by address and held by a weak
 /// reference, so that its data is freed as always and its address is not used again while it is
@@ -18,11 +24,6 @@ class StorageTable {
   StorageTable();
   ~StorageTable();
 
-  /// A view and its content.
-  struct View {
-    uint64_t geometry = 0;
-    Digest digest;
-  };
   struct Known {
     StorageId id;
     OpId writer;                 ///< the last recorded op that wrote it
@@ -34,7 +35,7 @@ class StorageTable {
     Digest digest;               ///< where seen
     bool whole = false;          ///< `content` was kept
     Fingerprint content;
-    View base;  ///< while this view has this content, the one that was asked for has `content`
+    ViewContent base;  ///< while this view has this content, the one that was asked for has `content`
   };
   /// `geometry` identifies a view's bytes and their order.
   Known look(const void* storage, uint64_t geometry);
@@ -43,9 +44,9 @@ class StorageTable {
   bool isParameter(const void* storage);
   /// A reader saw this content. `keep`: all of it is kept, not only the digest.
   void saw(const void* storage, uint64_t geometry, const Fingerprint& content, bool fromWriter,
-           bool keep, const View& base = {});
+           bool keep, const ViewContent& base = {});
   /// The view `geometry`, where it was seen, is determined by `base`.
-  void determine(const void* storage, uint64_t geometry, const View& base);
+  void determine(const void* storage, uint64_t geometry, const ViewContent& base);
   struct Written {
     StorageId id;
     OpId before;  ///< who wrote it before this op
