@@ -54,6 +54,10 @@ std::string startRecording(const RecorderOptions& options) noexcept {
     }();
     (void)once;
     auto* session = new Session(options, ++generations);
+    if (options.replace) {
+      std::string why = session->open();
+      if (!why.empty()) return why;
+    }
     currentSession.store(session, std::memory_order_release);
     installObserver();
     return {};

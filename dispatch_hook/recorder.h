@@ -19,14 +19,15 @@ enum class InputMode : uint8_t {
 };
 
 struct RecorderOptions {
-  std::string path;  ///< of the trace; the file is created when the first op is recorded
+  std::string path;  ///< of the trace
   InputMode inputs = InputMode::always;
   int level = 2;  ///< 0 digest, 1 statistics, 2 full (fingerprint.h's Level)
   bool stacks = false;  ///< whole stacks; otherwise, in Python, up to the first frame outside torch
   std::vector<std::string> include;  ///< globs on "aten::add"; empty: all
   std::vector<std::string> exclude;
-  /// A file that is there already: replaced, or (as `ulpscope record` asks, whose child processes all
-  /// get the same path) left alone, and the trace goes beside it with the process id in its name.
+  /// The file is created at the start, in place of one that is there already. Or (as `ulpscope record`
+  /// asks, whose child processes all get the same path) it is created by the first op, and where there
+  /// is a file already it is left alone, and the trace goes beside it with the process id in its name.
   /// Under a launcher (RANK and WORLD_SIZE > 1) the name carries the rank either way.
   bool replace = true;
   int64_t firstStep = 0;  ///< operands are fingerprinted in steps firstStep <= step < lastStep

@@ -151,10 +151,9 @@ void Session::flush() {
   if (Writer* writer = writerIfCreated()) writer->flush();
 }
 
-Writer* Session::createWriter() noexcept {
+std::string Session::open() noexcept {
   const std::lock_guard guard(mutex_);
-  if (Writer* writer = ready_.load(std::memory_order_acquire)) return writer;
-  if (creationFailed_ || closed) return nullptr;
+  if (writerIfCreated() != nullptr || closed) return {};
   std::string why;
   try {
     why = createFile();
@@ -163,13 +162,14 @@ Writer* Session::createWriter() noexcept {
   } catch (...) {
     why = "unknown failure";
   }
-  if (!why.empty()) {
-    creationFailed_ = true;
-    closed = true;
-    std::fprintf(stderr, "ulpscope: nothing is recorded: %s\n", why.c_str());
-    return nullptr;
-  }
-  return ready_.load(std::memory_order_acquire);
+  if (!why.empty()) closed = true;
+  return why;
+}
+
+Writer* Session::createWriter() noexcept {
+  const std::string why = open();
+  if (!why.empty()) std::fprintf(stderr, "ulpscope: nothing is recorded: %s\n", why.c_str());
+  return writerIfCreated();
 }
 
 void Session::optimizerStepEnded() noexcept {

@@ -41,6 +41,9 @@ class Session {
     Writer* writer = ready_.load(std::memory_order_acquire);
     return writer != nullptr ? writer : createWriter();
   }
+  /// Creates the file unless it is there or the recording is over. Returns "" or one line that says
+  /// why it can't be created; the recording is over then.
+  std::string open() noexcept;
   Writer* writerIfCreated() noexcept { return ready_.load(std::memory_order_acquire); }
 
   OpId startOp() noexcept { return OpId{nextOp.fetch_add(1, std::memory_order_relaxed)}; }
@@ -126,7 +129,6 @@ class Session {
   std::vector<Early> early_;  ///< what was said before the first op
   void tell(Writer& writer, const Early& said);
   void say(Early::Kind kind, std::string_view first, std::string_view second);
-  bool creationFailed_ = false;
   std::unordered_map<uint64_t, uint32_t> threads_;
   uint32_t threadCount_ = 0;
   std::unique_ptr<StorageTable> storages_;

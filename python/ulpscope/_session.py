@@ -131,7 +131,7 @@ def _started(c: ModuleType) -> None:
 
 
 def stop() -> str | None:
-    """Ends the recording; the path of its trace, None where no op was recorded."""
+    """Ends the recording; the path of its trace, None where none was under way or written."""
     c = _extension
     if c is None or not c.recording():
         return None

@@ -303,11 +303,19 @@ TEST(Recording, WithoutOpsLeavesNoFile) {
 TEST(Recording, AFolderThatIsNotThereLeavesTheProgramAlone) {
   ::testing::internal::CaptureStderr();
   {
-    const Recorder recorder("/nonexistent/folder/run.ulps");
+    RecorderOptions options;
+    options.path = "/nonexistent/folder/run.ulps";
+    options.replace = false;  // as `ulpscope record` asks: the program did not
+    const Recorder recorder(options);
     EXPECT_EQ(torch::ones({2}).sum().item<float>(), 2);
   }
   EXPECT_NE(::testing::internal::GetCapturedStderr().find("nothing is recorded"),
             std::string::npos);
+}
+
+TEST(Recording, AFolderThatIsNotThereIsSaidToWhoAsked) {
+  EXPECT_THROW(Recorder("/nonexistent/folder/run.ulps"), std::runtime_error);
+  EXPECT_FALSE(recording());
 }
 
 TEST(Recording, AProcessBesideAnotherTakesItsOwnName) {

@@ -130,3 +130,18 @@ def test_files_that_are_no_trace(tmp_path):
     foreign.write_text("no trace")
     with pytest.raises(OSError):
         ulpscope.open(foreign)
+
+
+def test_a_recording_without_ops_leaves_a_trace(recorded):
+    trace = recorded(lambda: None)
+    assert trace.complete
+    assert list(trace) == []
+
+
+def test_a_path_that_cannot_be_written_is_said_at_the_start(tmp_path):
+    with pytest.raises(RuntimeError, match="missing"):
+        ulpscope.record(tmp_path / "missing" / "run.ulps").__enter__()
+    assert not ulpscope.recording()
+    with ulpscope.record(tmp_path / "run.ulps"):
+        torch.ones(2)
+    assert (tmp_path / "run.ulps").exists()
