@@ -293,11 +293,16 @@ TEST(Recording, CanBeRepeatedOnOneThread) {
   }
 }
 
-TEST(Recording, WithoutOpsLeavesNoFile) {
+TEST(Recording, WithoutOpsLeavesAFileToWhoAskedForIt) {
   const TempFolder folder;
-  const std::string path = folder.file("none.ulps");
-  { const Recorder recorder(path); }
-  EXPECT_NE(access(path.c_str(), F_OK), 0);
+  RecorderOptions options;
+  options.path = folder.file("asked.ulps");
+  { const Recorder recorder(options); }
+  EXPECT_TRUE(Reader(options.path).complete());
+  options.path = folder.file("command.ulps");
+  options.replace = false;  // as `ulpscope record` asks of each process of a command
+  { const Recorder recorder(options); }
+  EXPECT_NE(access(options.path.c_str(), F_OK), 0);
 }
 
 TEST(Recording, AFolderThatIsNotThereLeavesTheProgramAlone) {
