@@ -170,8 +170,8 @@ void alignRuns(const SideIndex& sideA, const std::vector<Unit>& a, const SideInd
 }
 
 void alignByProducers(const SideIndex& sideA, const std::vector<Unit>& a,
-                      const std::vector<int32_t>& producersA, const SideIndex& sideB,
-                      const std::vector<Unit>& b, const std::vector<int32_t>& producersB,
+                      const Producers& producersA, const SideIndex& sideB,
+                      const std::vector<Unit>& b, const Producers& producersB,
                       const Settled& settled, bool mixed, Alignment& alignment) {
   // Only ops have producers; a kernel's sources keep the place that provenance gives them.
   std::vector<int32_t> partner(sideA.size(), -1);  // op of A -> op of B

@@ -29,8 +29,8 @@ void alignByProvenance(const SideIndex& sideA, const std::vector<Unit>& a, const
 /// Finds partners for units that lost their place (reordered, moved to another step or thread): an
 /// op whose inputs' producers are partners of the other op's inputs' producers, and of the same key.
 void alignByProducers(const SideIndex& sideA, const std::vector<Unit>& a,
-                      const std::vector<int32_t>& producersA, const SideIndex& sideB,
-                      const std::vector<Unit>& b, const std::vector<int32_t>& producersB,
+                      const Producers& producersA, const SideIndex& sideB,
+                      const std::vector<Unit>& b, const Producers& producersB,
                       const Settled& settled, bool mixed, Alignment& alignment);
 
 }  // namespace ulpscope

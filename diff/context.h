@@ -13,7 +13,7 @@ struct DiffContext {
   Mapping mapping;
   std::unique_ptr<SideIndex> indexA, indexB;
   std::vector<Unit> unitsA, unitsB;
-  std::vector<int32_t> producersA, producersB;
+  Producers producersA, producersB;
   std::unique_ptr<AlignedSide> a, b;
   Pairing pairing;
   Growth growth;

@@ -197,9 +197,10 @@ class Engine {
     DiffContext& c = *context_;
     c.values = std::make_unique<ValueComparer>(*c.indexA, *c.indexB);
     c.matcher = std::make_unique<OperandMatcher>(*c.a, *c.b, c.pairing, *c.values);
-    Allowance allowance;
-    allowance.tolerance = options_.tolerance;
-    if (!options_.noiseFile.empty()) allowance.noise = noiseFloor();
+    std::vector<float> noise;
+    if (!options_.noiseFile.empty()) noise = noiseFloor();
+    const Allowance allowance(*c.a, options_.tolerance, readRules(options_.rulesFile),
+                              std::move(noise));
     const Judgement judgement = judge(*c.a, *c.b, c.pairing, *c.matcher, *c.values, allowance, mixed_);
     excuseTails();
     c.growth = findGrowth(*c.a, *c.b, c.pairing, judgement, mixed_);

@@ -16,6 +16,7 @@ struct Tolerance {
 struct DiffOptions {
   Tolerance tolerance;
   std::string mapFile;    ///< "" none; see docs/alignment.md
+  std::string rulesFile;  ///< "" none; tolerances for some ops, see docs/alignment.md
   std::string noiseFile;  ///< a second run of A: what differs between the two is the noise floor
   /// Called now and then with the share done, 0..1; return false to cancel (diff throws Cancelled).
   std::function<bool(double)> progress;

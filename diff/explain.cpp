@@ -5,6 +5,7 @@
 #include "diff/context.h"
 #include "diff/dataflow.h"
 #include "diff/diff.h"
+#include "diff/scalar_difference.h"
 
 namespace ulpscope {
 namespace {
@@ -59,7 +60,7 @@ class Describer {
     std::vector<OperandMatch> matches;
     context_.matcher->match(index_, matches);
     for (const OperandMatch& match : matches) {
-      if (!match.read) continue;
+      if (!match.read || isNumber(a().operands()[match.a])) continue;
       const Compared compared = context_.values->compare(
           a().operands()[match.a], b().operands()[match.b], match.sameForm);
       if (compared.values == Compared::Values::unknown) continue;

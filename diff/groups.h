@@ -27,7 +27,7 @@ struct Pairing {
 struct AlignedSide {
   const SideIndex& index;
   const std::vector<Unit>& units;
-  const std::vector<int32_t>& producers;
+  const Producers& producers;
 };
 
 /// Turns aligned units into pairs: 1:1; a kernel with all ops whose sources it holds; what a compiled

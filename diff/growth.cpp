@@ -5,6 +5,7 @@
 #include <cmath>
 #include <unordered_set>
 
+#include "diff/confidence.h"
 #include "diff/dataflow.h"
 
 namespace ulpscope {
@@ -13,7 +14,6 @@ namespace {
 // What an op that does not amplify may make of the relative error it inherits. Contractions and
 // norms of well-scaled data stay far below; beyond it the op itself is at fault.
 constexpr float kLargestGain = 2000;
-constexpr float kSuspectConfidence = 0.6f;
 
 /// Which origins a pair's error comes from, and to what part. The smallest parts are merged away.
 struct Parts {
@@ -71,15 +71,44 @@ class GrowthFinder {
     if (op.kind != OpKind::op) return;
     const OpFacts& facts = side->index.facts(op);
     for (const DifferingInput& input : judgement_.of(p)) {
-      if (input.from == DifferingInput::From::lost) return;
+      if (input.from == DifferingInput::From::lost || input.from == DifferingInput::From::host) {
+        return;
+      }
     }
     const bool infinite = std::isinf(pair.error) && std::isfinite(pair.inherited);
     const bool jump = std::isfinite(pair.error) && pair.inherited > 0 && pair.inherited < 1e-3f &&
-                      pair.error > kLargestGain * pair.inherited && pair.error > 1e-5f;
-    if ((infinite && !facts.partial) || (jump && !facts.amplifies && !infinite)) {
+                      pair.error > kLargestGain * pair.inherited && pair.error > 1e-5f &&
+                      !facts.amplifies && !isCancellation(pair, op, facts);
+    if ((infinite && !facts.partial) || jump) {
       pair.label = Label::origin;
-      pair.confidence = std::min(pair.confidence, kSuspectConfidence);
+      pair.confidence = std::min(pair.confidence, confidence::kSuspect);
     }
+  }
+
+  /// A sum of large terms that cancel has a large relative error by right: the gradient of a bias
+  /// before a normalisation, which would be 0 in exact arithmetic. Is the absolute error within what
+  /// the inputs' error and size explain?
+  bool isCancellation(const Pair& pair, const Op& op, const OpFacts& facts) const {
+    if (!facts.reduces && !facts.contracts) return false;
+    if (pair.operandA < 0) return false;
+    const auto norm = [&](const Operand& operand) {
+      return std::sqrt(a_.index.reader().fingerprint(operand.fingerprint).statistics.sumSquares);
+    };
+    const Operand& result = a_.index.operands()[size_t(pair.operandA)];
+    const double resultCount =
+        double(std::max<int64_t>(1, elementCount(a_.index.reader().type(result.type))));
+    double first = 0, second = 0, summed = 0;
+    for (const Operand& operand : a_.index.operandsOf(op)) {
+      if (!isRead(operand.role) || !operand.fingerprint) continue;
+      const double size = norm(operand);
+      const double count = double(elementCount(a_.index.reader().type(operand.type)));
+      // |sum of n terms| <= sqrt(n) |x|; |A B| <= |A| |B|: Frobenius norms.
+      summed = std::max(summed, size * std::sqrt(std::max(1.0, count / resultCount)));
+      second = std::max(second, std::min(size, first));
+      first = std::max(first, size);
+    }
+    const double largest = std::max(summed, facts.contracts ? first * second : 0.0);
+    return pair.error * norm(result) <= kLargestGain * pair.inherited * largest;
   }
 
   bool starts(size_t p) {

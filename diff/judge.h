@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "diff/allowance.h"
 #include "diff/match_operands.h"
 
 namespace ulpscope {
@@ -14,6 +15,7 @@ struct DifferingInput {
     nobody,   ///< no recorded op made it: data, parameters
     rewired,  ///< made by ops that agree, but are not partners: another tensor is read
     hidden,   ///< its makers agree; something in between wrote it unseen
+    host,     ///< another scalar, because a differing value had reached the host
   };
   From from = From::pair;
   int32_t maker = -1;  ///< the pair that made it (of A, or of B where A has none)
@@ -37,24 +39,10 @@ struct Judgement {
   }
 };
 
-/// What may differ without being a difference.
-struct Allowance {
-  Tolerance tolerance;
-  std::vector<float> noise;  ///< by operand of A: relative error between two runs of A; may be empty
-};
-
 /// Labels all pairs by values. Fills label, difference, error, inherited, ulp, the deciding operands
 /// and the confidence of each. `mixed`: one side is compiled, the other is not.
 Judgement judge(const AlignedSide& a, const AlignedSide& b, Pairing& pairing,
                 const OperandMatcher& matcher, ValueComparer& values, const Allowance& allowance,
                 bool mixed);
-
-/// The scalar argument of two ops that differs first: its name and both values; empty name: none.
-struct ScalarDifference {
-  std::string argument;
-  std::string a;
-  std::string b;
-};
-ScalarDifference scalarDifference(const SideIndex& a, const Op& x, const SideIndex& b, const Op& y);
 
 }  // namespace ulpscope

@@ -57,7 +57,7 @@ Unit unitOf(const SideIndex& side, size_t kernel, int32_t source, const SourceOp
 /// name, and counting them would shift with the first op that is missing.
 class InputIdentity {
  public:
-  InputIdentity(const SideIndex& side, const std::vector<int32_t>& producers,
+  InputIdentity(const SideIndex& side, const Producers& producers,
                 const std::unordered_map<int64_t, uint64_t>& parameters)
       : side_(side), producers_(producers), parameters_(parameters) {}
 
@@ -88,7 +88,7 @@ class InputIdentity {
 
  private:
   const SideIndex& side_;
-  const std::vector<int32_t>& producers_;
+  const Producers& producers_;
   const std::unordered_map<int64_t, uint64_t>& parameters_;
 };
 
@@ -185,7 +185,7 @@ bool isUnit(const Op& op, KernelUnits kernels) {
   return true;
 }
 
-std::vector<Unit> makeUnits(const SideIndex& side, const std::vector<int32_t>& producers,
+std::vector<Unit> makeUnits(const SideIndex& side, const Producers& producers,
                             const std::unordered_map<int64_t, uint64_t>& parameters,
                             KernelUnits kernels, bool mixed) {
   std::vector<Unit> units;

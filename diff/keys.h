@@ -4,6 +4,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "diff/dataflow.h"
 #include "diff/side_index.h"
 
 namespace ulpscope {
@@ -45,7 +46,7 @@ enum class KernelUnits : uint8_t {
 /// units (or were not seen) give no unit of their own: groups.h handles them.
 /// `parameters`: this side's of ParameterNames. `mixed`: one side is compiled; compiled code hands
 /// tensors on in other ways than the program, so that what made an input says nothing.
-std::vector<Unit> makeUnits(const SideIndex& side, const std::vector<int32_t>& producers,
+std::vector<Unit> makeUnits(const SideIndex& side, const Producers& producers,
                             const std::unordered_map<int64_t, uint64_t>& parameters,
                             KernelUnits kernels, bool mixed);
 

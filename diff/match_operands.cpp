@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "diff/dataflow.h"
+#include "diff/scalar_difference.h"
 
 namespace ulpscope {
 namespace {
@@ -311,6 +312,7 @@ std::vector<uint32_t> OperandMatcher::crossing(int32_t pair, bool ofB, bool read
       const Operand& operand = side.index.operands()[k];
       if (isRead(operand.role) != read || !isMeaningful(side.index, op, operand)) continue;
       if (read) {
+        if (isNumber(operand)) continue;  // a scalar of the program
         const int32_t producer = side.producers[k];
         if (producer >= 0 && pairOf[size_t(producer)] == pair) continue;
       } else if (!(ofB ? leavesB_ : leavesA_)[member]) {

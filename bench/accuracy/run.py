@@ -1,6 +1,7 @@
 """How often is the right op named? Plants faults, diffs the two traces, scores the answer.
 
-    .venv/bin/python bench/accuracy/run.py [--pairs 2000] [--seed 0] [--kind KIND] [--keep DIR]
+    .venv/bin/python bench/accuracy/run.py [--pairs 2000] [--seed 0] [--kind KIND]
+    .venv/bin/python bench/accuracy/run.py --corpus DIR ...    keeps all traces, and uses them again
 
 For each kind of fault it prints the share of pairs whose verdict, first op and frontier are right,
 how often an op is named that has nothing to do with the fault, and at the end the calibration of
@@ -14,7 +15,6 @@ import io
 import json
 import os
 import random
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -38,6 +38,21 @@ def diff(folder):
     if done.returncode not in (0, 1, 3, 4):
         raise RuntimeError(f"diff: status {done.returncode}: {done.stderr.strip()}")
     return json.loads(done.stdout)
+
+
+def prepare(kind, name, seed, folder):
+    """The truth of one pair of traces, which are in `folder` afterwards; None where there is none."""
+    path = f"{folder}/truth.json"
+    if os.path.exists(path):
+        with open(path) as file:
+            kept = json.load(file)
+        return kept and faults.Truth(**{k: tuple(v) if k in ("verdicts", "labels") else v for k, v in kept.items()})
+    os.makedirs(folder, exist_ok=True)
+    with contextlib.redirect_stderr(io.StringIO()):
+        truth = faults.KINDS[kind](name, kind, seed, folder)
+    with open(path, "w") as file:
+        json.dump(truth and vars(truth), file)
+    return truth
 
 
 def _hits(origin, a, b):
@@ -76,7 +91,7 @@ def main():
     parser.add_argument("--pairs", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--kind", action="append", choices=list(faults.KINDS))
-    parser.add_argument("--keep", help="folder for the traces of wrong answers")
+    parser.add_argument("--corpus", help="folder of all traces: recorded where missing, else compared again")
     parser.add_argument("--json", help="file for every truth and score")
     options = parser.parse_args()
     torch.set_num_threads(1)
@@ -92,10 +107,13 @@ def main():
         kind = kinds[seed % len(kinds)]
         rng = random.Random(options.seed * 1_000_003 + seed)
         name = rng.choice(programs.NAMES)
-        with tempfile.TemporaryDirectory() as folder:
+        with contextlib.ExitStack() as stack:
+            if options.corpus:
+                folder = os.path.join(options.corpus, f"{options.seed}-{seed}-{kind.replace(' ', '_')}")
+            else:
+                folder = stack.enter_context(tempfile.TemporaryDirectory())
             try:
-                with contextlib.redirect_stderr(io.StringIO()):
-                    truth = faults.KINDS[kind](name, kind, rng.randrange(1 << 30), folder)
+                truth = prepare(kind, name, rng.randrange(1 << 30), folder)
                 if truth is None:  # this program has no place for this fault
                     continue
                 answer = diff(folder)
@@ -110,13 +128,8 @@ def main():
             table[kind].append((truth, result))
             if truth.changed and answer["first"]:
                 calibration[min(9, int(answer["first"]["confidence"] * 10))].append(result["first"])
-            rows.append({"pair": made, "seed": seed, "truth": vars(truth), "score": result,
-                         "answer": {"verdict": answer["verdict"], "first": answer["first"]}})
-            if options.keep and not all(result.values()):
-                kept = os.path.join(options.keep, f"{made}-{kind.replace(' ', '_')}-{name}")
-                shutil.copytree(folder, kept, dirs_exist_ok=True)
-                with open(f"{kept}/truth.json", "w") as out:
-                    json.dump(rows[-1], out, indent=1)
+            rows.append({"pair": made, "folder": folder, "truth": vars(truth), "score": result,
+                         "answer": {k: answer.get(k) for k in ("verdict", "first", "frontier")}})
             if sys.stderr.isatty():
                 print(f"\r{made}/{options.pairs}", end="", file=sys.stderr)
 
