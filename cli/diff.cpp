@@ -5,12 +5,15 @@
 
 #include <CLI/CLI.hpp>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <memory>
 #include <sstream>
+#include <string>
+#include <vector>
 
 #include "cli/terminal.h"
 #include "cli/verb.h"
@@ -27,11 +30,47 @@ struct DiffFlags {
   DiffOptions options;
 };
 
+/// The folder that annotations are relative to: the checkout on a CI machine, else here.
+std::string sourceRoot() {
+  const char* workspace = std::getenv("GITHUB_WORKSPACE");
+  if (workspace != nullptr && *workspace != '\0') return workspace;
+  std::error_code error;
+  return std::filesystem::current_path(error).string();
+}
+
+using Write = void (*)(const DiffFlags&, const DiffResult&, std::ostream&, bool colour);
+
+struct Format {
+  const char* name;
+  Write write;
+};
+
+constexpr Format kFormats[] = {
+    {"text", [](const DiffFlags& flags, const DiffResult& result, std::ostream& out,
+                bool colour) { renderText(result, out, {colour, flags.a, flags.b}); }},
+    {"json", [](const DiffFlags&, const DiffResult& result, std::ostream& out,
+                bool) { renderJson(result, out); }},
+    {"html", [](const DiffFlags&, const DiffResult& result, std::ostream& out,
+                bool) { renderHtml(result, out); }},
+    {"markdown", [](const DiffFlags&, const DiffResult& result, std::ostream& out,
+                    bool) { renderMarkdown(result, out); }},
+    {"junit", [](const DiffFlags&, const DiffResult& result, std::ostream& out,
+                 bool) { renderJUnit(result, out); }},
+    {"github", [](const DiffFlags&, const DiffResult& result, std::ostream& out,
+                  bool) { renderGithub(result, out, sourceRoot()); }},
+    {"sarif", [](const DiffFlags&, const DiffResult& result, std::ostream& out,
+                 bool) { renderSarif(result, out, sourceRoot()); }},
+};
+
+std::vector<std::string> formatNames() {
+  std::vector<std::string> names;
+  for (const Format& format : kFormats) names.emplace_back(format.name);
+  return names;
+}
+
 void write(const DiffFlags& flags, const DiffResult& result, std::ostream& out, bool colour) {
-  if (flags.format == "json") {
-    renderJson(result, out);
-  } else {
-    renderText(result, out, {colour, flags.a, flags.b});
+  for (const Format& format : kFormats) {
+    if (flags.format == format.name) return format.write(flags, result, out, colour);
   }
 }
 
@@ -77,7 +116,7 @@ int runDiff(DiffFlags& flags) {
     writeFile(flags.output, content.str());
     fmt::print(stderr, "ulpscope: {}; written to {}\n", name(result.verdict), flags.output);
   }
-  if (flags.format == "json" && result.verdict == Verdict::notComparable) {
+  if (flags.format != "text" && result.verdict == Verdict::notComparable) {
     fmt::print(stderr, "ulpscope: diff: not comparable: {}\n", result.notComparableReason);
   }
   return exitStatus(result.verdict);
@@ -89,8 +128,10 @@ Action defineDiff(CLI::App& app) {
   auto flags = std::make_shared<DiffFlags>();
   app.add_option("A", flags->a, "the reference trace")->required();
   app.add_option("B", flags->b, "the trace to judge")->required();
-  app.add_option("--format", flags->format, "text, or json (docs/diff.schema.json)")
-      ->check(CLI::IsMember({"text", "json"}))
+  app.add_option("--format", flags->format,
+                 "text; json (docs/diff.schema.json); html (one page for a browser); markdown, junit, "
+                 "github (annotations) and sarif for CI")
+      ->check(CLI::IsMember(formatNames()))
       ->capture_default_str();
   app.add_option("-o,--output", flags->output, "write to this file");
   app.add_option("--rtol", flags->options.tolerance.rtol,
