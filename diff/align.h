@@ -33,4 +33,10 @@ void alignByProducers(const SideIndex& sideA, const std::vector<Unit>& a,
                       const std::vector<Unit>& b, const Producers& producersB,
                       const Settled& settled, bool mixed, Alignment& alignment);
 
+/// Pairs what is still without a partner with an op of the same step, phase, module, types and
+/// scalars a few units away: operands that were summed in another order, say. What they read then
+/// tells that they are not the same.
+void alignReordered(const SideIndex& sideA, const std::vector<Unit>& a, const SideIndex& sideB,
+                    const std::vector<Unit>& b, const Settled& settled, Alignment& alignment);
+
 }  // namespace ulpscope

@@ -155,6 +155,7 @@ class Engine {
               [&](double share) { progress(0.4 + 0.3 * share); });
     alignByProducers(*c.indexA, c.unitsA, c.producersA, *c.indexB, c.unitsB, c.producersB, settled,
                      loose, alignment);
+    if (!loose) alignReordered(*c.indexA, c.unitsA, *c.indexB, c.unitsB, settled, alignment);
     result_.budgetExceeded = budget.exceeded;
     c.pairing = makePairs(*c.a, *c.b, alignment, mapped);
   }

@@ -47,9 +47,12 @@ class GrowthFinder {
       : a_(a), b_(b), pairing_(pairing), judgement_(judgement), mixed_(mixed) {}
 
   Growth run() {
+    starts_.assign(pairing_.pairs.size(), false);
     for (size_t p = 0; p < pairing_.pairs.size(); ++p) {
       promote(p);
-      if (starts(p)) growth_.frontier.push_back(int32_t(p));
+      if (!starts(p)) continue;
+      starts_[p] = true;
+      growth_.frontier.push_back(int32_t(p));
     }
     attribute();
     choose();
@@ -131,7 +134,7 @@ class GrowthFinder {
     const bool lonely = pair.countA == 0 || pair.countB == 0;
     if (lonely) {
       if (!judgement_.effective[p] && (!judgement_.unexplained[p] || mixed_)) return false;
-      if (followsForward(*side, pair)) return false;
+      if (followsForward(*side, pair, judgement_.effective[p])) return false;
     }
     // The same change of the program shows in every step and iteration: the first stands for all.
     const Place place = side->index.place(member);
@@ -142,8 +145,9 @@ class GrowthFinder {
     return fresh || found->second == op.step;
   }
 
-  /// The backward of ops that only one side has is there because they are.
-  bool followsForward(const AlignedSide& side, const Pair& pair) const {
+  /// The backward of ops that only one side has is there because they are. That of ops which replace
+  /// others is too, but may be what makes the difference where they don't.
+  bool followsForward(const AlignedSide& side, const Pair& pair, bool effective) const {
     const bool ofA = pair.countA > 0;
     const std::vector<uint32_t>& members = ofA ? pairing_.membersA : pairing_.membersB;
     const std::vector<int32_t>& pairOf = ofA ? pairing_.pairOfA : pairing_.pairOfB;
@@ -155,6 +159,8 @@ class GrowthFinder {
       if (maker < 0) continue;
       const Pair& made = pairing_.pairs[size_t(maker)];
       if (made.countA == 0 || made.countB == 0) return true;
+      const bool replaced = made.countA + made.countB > 2;
+      if (replaced && (!effective || starts_[size_t(maker)])) return true;
     }
     return false;
   }
@@ -222,13 +228,20 @@ class GrowthFinder {
     for (size_t f = 0; f < sums.size(); ++f) growth_.shares[f] = float(sums[f] / total);
   }
 
+  /// Which of two starts is named first, before their order counts: an expected difference only
+  /// where there is no other, and then ops that one side alone has and that change no value.
+  int weightOf(size_t p) const {
+    const Pair& pair = pairing_.pairs[p];
+    if (pair.expected) return 0;
+    const bool lonely = pair.countA == 0 || pair.countB == 0;
+    return lonely && !judgement_.effective[p] ? 1 : 2;
+  }
+
   void choose() {
     for (size_t f = 0; f < growth_.frontier.size(); ++f) {
-      const Pair& pair = pairing_.pairs[size_t(growth_.frontier[f])];
-      // An expected difference is named first only where there is nothing else.
       if (growth_.first < 0 ||
-          (pairing_.pairs[size_t(growth_.frontier[size_t(growth_.first)])].expected &&
-           !pair.expected)) {
+          weightOf(size_t(growth_.frontier[f])) >
+              weightOf(size_t(growth_.frontier[size_t(growth_.first)]))) {
         growth_.first = int32_t(f);
       }
       const auto share = [&](int32_t at) {
@@ -246,6 +259,7 @@ class GrowthFinder {
   Pairing& pairing_;
   const Judgement& judgement_;
   const bool mixed_;
+  std::vector<bool> starts_;                    // by pair: on the frontier
   std::unordered_map<uint64_t, int32_t> seen_;  // structural signature -> step
   Growth growth_;
 };

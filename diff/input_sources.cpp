@@ -71,11 +71,14 @@ class InputTracer {
         if (rewiredInput < 0) rewiredInput = int32_t(k);
       } else if (input.from == DifferingInput::From::nobody ||
                  input.from == DifferingInput::From::hidden) {
+        const bool unseen = input.from == DifferingInput::From::hidden && input.maker < 0;
+        if (unseen && differed_) continue;  // made of what differs already, as far as can be known
         if (!isNewSource(input)) continue;
         (input.from == DifferingInput::From::nobody ? source : hidden) = true;
         if (sourceInput < 0) sourceInput = int32_t(k);
       }
     }
+    differed_ |= pair.label == Label::origin || pair.label == Label::structural || source || rewired;
     if (pair.label != Label::propagated && pair.label != Label::healed) return;
     if (source || hidden) {
       const DifferingInput& input = judgement_.inputs[size_t(sourceInput)];
@@ -130,6 +133,10 @@ class InputTracer {
     const int32_t pairB = producerB < 0 ? -1 : pairing_.pairOfB[size_t(producerB)];
     input.maker = pairA >= 0 ? pairA : pairB;
     if (pairA < 0 && pairB < 0) {
+      if (isComputed(a_.index.operands()[input.a]) && isComputed(b_.index.operands()[input.b])) {
+        input.from = DifferingInput::From::hidden;
+        return;
+      }
       input.from = isOtherTensor(input) ? DifferingInput::From::rewired
                                         : DifferingInput::From::nobody;
       return;
@@ -185,6 +192,12 @@ class InputTracer {
       return false;
     };
     return look(a_, pairing_.pairOfA, input.a) || look(b_, pairing_.pairOfB, input.b);
+  }
+
+  /// Part of the autograd graph and no leaf of it: an op made it, though none that was recorded
+  /// (autograd's own copies).
+  static bool isComputed(const Operand& operand) {
+    return (operand.flags & kRequiresGrad) && !(operand.flags & kParameter);
   }
 
   bool sameRoot(const DifferingInput& input) const {
@@ -264,6 +277,7 @@ class InputTracer {
   Judgement& judgement_;
   std::vector<bool> differsInside_;  // regions: an op inside reads something unseen that differs
   std::unordered_set<int64_t> sources_;  // storages of A whose first reader is known
+  bool differed_ = false;  // something before this pair differs
   std::vector<UnmadeContents> contents_; // of A and of B; made at first use
 };
 

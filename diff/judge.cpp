@@ -231,7 +231,8 @@ class PairJudge {
     for (const uint32_t member : members) {
       const Op& op = side.index.ops()[member];
       enclosing &= op.kind == OpKind::wrapper || op.kind == OpKind::compiled;
-      moves &= side.index.facts(op).movesData || side.index.facts(op).allocates;
+      const OpFacts& facts = side.index.facts(op);
+      moves &= facts.allocates || (facts.movesData && !facts.copies);
       compiled &= op.kind == OpKind::kernel || side.index.compiledRegion(member) >= 0;
     }
     if (enclosing || compiled) {

@@ -28,6 +28,8 @@ const Names kMovesData = {
     "_to_copy", "to", "copy", "_foreach_copy", "set", "requires_grad",
 };
 
+const Names kCopies = {"clone", "contiguous", "_to_copy", "copy", "_foreach_copy"};
+
 const Names kAllocates = {
     "empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided", "empty_permuted",
     "resize", "resize_as", "_empty_affine_quantized", "_efficientzerotensor",
@@ -147,6 +149,7 @@ OpFacts factsOf(const Schema& schema) {
   facts.movesData = kMovesData.contains(op);
   facts.allocates = kAllocates.contains(op);
   facts.overwrites = kOverwrites.contains(op);
+  facts.copies = kCopies.contains(op);
   facts.sync = kSync.contains(op);
   facts.amplifies = kAmplifies.contains(op);
   facts.partial = kPartial.contains(op);

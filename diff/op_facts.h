@@ -12,6 +12,7 @@ namespace ulpscope {
 struct OpFacts {
   bool random = false;      ///< draws from a generator
   bool movesData = false;   ///< output is a view or a copy of the input: no arithmetic
+  bool copies = false;      ///< of those: writes a copy, views nothing
   bool allocates = false;   ///< output has no defined content
   bool overwrites = false;  ///< the first argument's content before the op means nothing
   bool sync = false;        ///< a value reaches the host, and with it later scalars and shapes
