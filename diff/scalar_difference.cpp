@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "diff/dataflow.h"
+#include "diff/scalar_meaning.h"
 
 namespace ulpscope {
 namespace {
@@ -34,7 +35,8 @@ ScalarDifference differenceOfNumbers(const SideIndex& a, const Op& x, const Side
     if (!isNumber(ox) || !isRead(ox.role) || !ox.fingerprint) continue;
     for (const Operand& oy : b.operandsOf(y)) {
       if (!isNumber(oy) || oy.role != ox.role || oy.arg != ox.arg || oy.item != ox.item ||
-          !oy.fingerprint || a.reader().digest(ox.fingerprint) == b.reader().digest(oy.fingerprint)) {
+          !oy.fingerprint ||
+          a.reader().digest(ox.fingerprint) == b.reader().digest(oy.fingerprint)) {
         continue;
       }
       const std::string textA = numberText(a, ox), textB = numberText(b, oy);
@@ -60,16 +62,17 @@ ScalarDifference scalarDifference(const SideIndex& a, const Op& x, const SideInd
       return sameVariant ? sy.arg == sx.arg : argumentName(schemaY, sy.arg) == name;
     });
     if (other == ys.end()) {
-      if (sameVariant) return {name, sx.text, "none"};
-    } else if (other->text != sx.text) {
+      if (sameVariant && !meanTheSame(name, sx.text, "")) return {name, sx.text, "none"};
+    } else if (!meanTheSame(name, sx.text, other->text)) {
       return {name, sx.text, other->text};
     }
   }
   if (sameVariant) {
     for (const Scalar& sy : ys) {
-      const bool known = std::any_of(xs.begin(), xs.end(),
-                                     [&](const Scalar& sx) { return sx.arg == sy.arg; });
-      if (!known) return {argumentName(schemaY, sy.arg), "none", sy.text};
+      const bool known =
+          std::any_of(xs.begin(), xs.end(), [&](const Scalar& sx) { return sx.arg == sy.arg; });
+      const std::string name = argumentName(schemaY, sy.arg);
+      if (!known && !meanTheSame(name, "", sy.text)) return {name, "none", sy.text};
     }
   }
   return differenceOfNumbers(a, x, b, y);

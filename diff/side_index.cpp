@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "diff/scalar_meaning.h"
+
 namespace ulpscope {
 
 uint64_t hashText(std::string_view text) {
@@ -103,7 +105,9 @@ void SideIndex::hashTables() {
   for (uint32_t id = 1; id <= scalars; ++id) {
     uint64_t hash = 0;
     for (const Scalar& scalar : reader.scalars(ScalarsId{id})) {
-      hash = mix(hash, mix(uint64_t(uint16_t(scalar.arg)), hashText(scalar.text)));
+      const std::string meaning = meaningOf("", scalar.text);
+      if (meaning.empty()) continue;
+      hash = mix(hash, mix(uint64_t(uint16_t(scalar.arg)), hashText(meaning)));
     }
     scalars_[id] = hash;
   }

@@ -3,7 +3,6 @@
 #include <ATen/core/dispatch/Dispatcher.h>
 
 #include <algorithm>
-#include <algorithm>
 #include <array>
 #include <string_view>
 #include <unordered_map>

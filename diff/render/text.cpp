@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <ostream>
 
 #include "diff/render/format.h"
@@ -13,6 +14,7 @@ namespace ulpscope {
 namespace {
 
 constexpr size_t kFrontierShown = 5;
+constexpr int kSettingsOfAPart = 4;  // and more: told as one
 constexpr size_t kEnvironmentShown = 8;
 
 /// Prints the parts of the answer. One object a rendering; it only borrows.
@@ -127,25 +129,45 @@ class TextRenderer {
     fmt::print(out_, "\n");
   }
 
+  /// "inductor.* of B" for a setting that only one run has; "" for others.
+  static std::string partOfOneRun(const EnvironmentDifference& difference) {
+    const size_t dot = difference.key.find('.');
+    if (dot == std::string::npos || difference.a.empty() == difference.b.empty()) return {};
+    return difference.key.substr(0, dot) + (difference.a.empty() ? ".* of B" : ".* of A");
+  }
+
   void environment() {
     const auto& differences = result_.environment;
     if (differences.empty()) {
       row("environment", "no setting differs");
       return;
     }
-    std::string text = fmt::format("{}:", differences.size() == 1
-                                              ? "1 setting differs"
-                                              : fmt::format("{} settings differ", differences.size()));
-    for (size_t i = 0; i < std::min(differences.size(), kEnvironmentShown); ++i) {
-      const auto shown = [](const std::string& value) {
-        if (value.empty()) return std::string("not set");
-        return value.size() > 60 ? value.substr(0, 57) + "..." : value;
-      };
-      text += fmt::format("{} {} ({} | {})", i == 0 ? "" : ",", differences[i].key,
-                          shown(differences[i].a), shown(differences[i].b));
+    const auto shown = [](const std::string& value) {
+      if (value.empty()) return std::string("not set");
+      return value.size() > 60 ? value.substr(0, 57) + "..." : value;
+    };
+    // The settings of a part of torch that only one run loaded are told as one, after the others.
+    std::map<std::string, int> parts;
+    for (const EnvironmentDifference& difference : differences) ++parts[partOfOneRun(difference)];
+    std::vector<std::string> texts;
+    for (const EnvironmentDifference& difference : differences) {
+      const std::string part = partOfOneRun(difference);
+      if (part.empty() || parts[part] < kSettingsOfAPart) {
+        texts.push_back(fmt::format("{} ({} | {})", difference.key, shown(difference.a),
+                                    shown(difference.b)));
+      }
     }
-    if (differences.size() > kEnvironmentShown) {
-      text += fmt::format(" and {} more", differences.size() - kEnvironmentShown);
+    for (const auto& [part, count] : parts) {
+      if (part.empty() || count < kSettingsOfAPart) continue;
+      texts.push_back(fmt::format("{} settings {} alone", count, part));
+    }
+    std::string text = counted(int64_t(differences.size()), "setting") +
+                       (differences.size() == 1 ? " differs: " : " differ: ");
+    for (size_t i = 0; i < std::min(texts.size(), kEnvironmentShown); ++i) {
+      text += (i == 0 ? "" : ", ") + texts[i];
+    }
+    if (texts.size() > kEnvironmentShown) {
+      text += fmt::format(" and {} more", texts.size() - kEnvironmentShown);
     }
     row("environment", text);
   }

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <functional>
 #include <map>
+#include <ostream>
 #include <random>
 #include <string>
 #include <vector>
@@ -35,6 +36,10 @@ struct ToyOptions {
   bool cut = false;             ///< no clean end
   bool dropout = false;
   int cutAfterStep = 1000000;
+
+  friend void PrintTo(const ToyOptions& options, std::ostream* out) {
+    *out << (options.modules ? "modules" : "no modules") << (options.lines ? "" : ", no lines");
+  }
 };
 
 class ToyProgram {
