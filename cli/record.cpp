@@ -28,6 +28,8 @@ struct RecordFlags {
   std::vector<std::string> include;
   std::vector<std::string> exclude;
   std::string steps;
+  std::vector<std::string> capture;
+  uint64_t captureLimit = uint64_t{64} << 20;
 };
 
 /// One text for an environment variable; the hook tells a separating ':' from the "::" of a name.
@@ -54,6 +56,8 @@ ChildEnvironment recordingEnvironment(const RecordFlags& flags, const OutputFile
   setOrUnset(environment, "ULPSCOPE_INCLUDE", joined(flags.include));
   setOrUnset(environment, "ULPSCOPE_EXCLUDE", joined(flags.exclude));
   setOrUnset(environment, "ULPSCOPE_STEPS", flags.steps);
+  setOrUnset(environment, "ULPSCOPE_CAPTURE", joined(flags.capture));
+  environment.set("ULPSCOPE_CAPTURE_LIMIT", std::to_string(flags.captureLimit));
 
   // After libraries that are preloaded already (allocators and sanitizers insist on being first).
   const std::string preloaded = environment.get("LD_PRELOAD");
@@ -161,6 +165,18 @@ Action defineRecord(CLI::App& app) {
         }
         return "give a range of steps as A:B, as in --steps 0:3";
       });
+  app.add_option("--capture", flags->capture,
+                 "whose operands' values to keep, for microscope, extract and values: first (of each "
+                 "call site of a compiled kernel, its first call), none, or a glob on names of ops: "
+                 "'aten::elu' takes the compiled kernels that compute it, too (may be repeated; "
+                 "default: first)")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  app.add_option("--capture-limit", flags->captureLimit,
+                 "keep at most so many bytes of values, counted before compression, 512 for a smaller "
+                 "tensor (64MiB, 2GB, ...). A call that does not fit is left out and the trace says so")
+      ->transform(CLI::AsSizeValue(false))
+      ->default_str("64MiB");
   return [flags](const Invocation& invocation) { return record(*flags, invocation.command); };
 }
 

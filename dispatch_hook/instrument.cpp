@@ -7,6 +7,7 @@
 #include "dispatch_hook/observer.h"
 #include "dispatch_hook/operands.h"
 #include "dispatch_hook/scalars.h"
+#include "dispatch_hook/value_capture.h"
 
 namespace ulpscope::instrument {
 
@@ -79,6 +80,7 @@ SchemaId schema(const Schema& schema) noexcept {
   SchemaId id;
   guarded("schema", [&](Session& session) {
     if (Writer* writer = session.writer()) id = writer->schema(schema);
+    session.values().note(id, schema);
   });
   return id;
 }
@@ -95,6 +97,7 @@ ProvenanceId provenance(const Provenance& provenance) noexcept {
   ProvenanceId id;
   guarded("provenance", [&](Session& session) {
     if (Writer* writer = session.writer()) id = writer->provenance(provenance);
+    session.values().note(id, provenance);
   });
   return id;
 }
@@ -162,8 +165,11 @@ Call::Call(OpKind kind, SchemaId schema, ProvenanceId provenance,
     state_ = state.release();
     placeOp(*session, *thread, frame.op, requiresGrad, false, true, -1);
     frame.fingerprints = session->inSteps(frame.op.step);
+    frame.keepsValues = kind == OpKind::kernel && frame.fingerprints &&
+                        session->values().wantsKernel(schema, provenance);
     for (const Scalar& scalar : scalars) addText(frame.scalars, scalar.arg, scalar.text);
     OperandCapture capture(*session, frame);
+    int64_t resultBytes = 0;
     for (const KernelOperand& operand : operands) {
       if (operand.tensor == nullptr || !operand.tensor->defined()) continue;
       c10::TensorImpl& tensor = *operand.tensor->unsafeGetTensorImpl();
@@ -185,7 +191,9 @@ Call::Call(OpKind kind, SchemaId schema, ProvenanceId provenance,
       }
       c10::raw::weak_intrusive_ptr::incref(&tensor);
       frame.written.push_back({&tensor, operand.arg, operand.item, operand.scratch});
+      if (!operand.scratch) resultBytes += tensor.numel() * int64_t(tensor.itemsize());
     }
+    if (frame.keepsValues) frame.keepsValues = session->values().keep(*session, frame, resultBytes);
   } catch (const std::exception& error) {
     session->failed("call", error.what());
   } catch (...) {
@@ -214,6 +222,7 @@ void Call::finish(std::span<const KernelOperand> results) noexcept {
       // A region's results were written by the ops and kernels inside it, where those are seen.
       capture.result(tensor, result.arg, result.item, frame->op.kind == OpKind::compiled);
     }
+    if (frame->keepsValues) state_->session->values().keep(*state_->session, *frame, 0);
   } catch (const std::exception& error) {
     state_->session->failed("call", error.what());
   } catch (...) {

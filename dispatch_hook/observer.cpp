@@ -14,6 +14,7 @@
 #include "dispatch_hook/scalars.h"
 #include "dispatch_hook/schema_info.h"
 #include "dispatch_hook/storage_table.h"
+#include "dispatch_hook/value_capture.h"
 
 namespace ulpscope {
 
@@ -263,7 +264,10 @@ void startOp(Session& session, ThreadState& thread, const at::RecordFunction& fu
   placeOp(session, thread, op, traits.requiresGrad, updates, info.makesTensors, function.seqNr());
   frame.viewsInside = info.viewsInside;
   frame.fingerprints = session.inSteps(op.step) && info.wanted(session);
+  frame.keepsValues = session.values().byName() && frame.fingerprints && !traits.wraps &&
+                      session.values().noted(schema, op.provenance);
   captureInputs(session, frame, info, inputs);
+  if (frame.keepsValues) frame.keepsValues = session.values().keep(session, frame, 0);
 }
 
 std::unique_ptr<at::ObserverContext> onStart(const at::RecordFunction& function) {
@@ -319,6 +323,7 @@ void finishOp(Session& session, ThreadState& thread, OpFrame& frame,
         callAfterOp(callback, frame, outputs);
       }
       captureResults(session, frame, info, outputs);
+      if (frame.keepsValues) session.values().keep(session, frame, 0);
     } catch (const std::exception& error) {
       session.failed(function.name(), error.what());
     }

@@ -27,6 +27,13 @@ struct SeenOperand {
   int64_t elements = 0;
 };
 
+/// The elements of a tensor, to be kept while it is there; sizes and strides point into it.
+struct TensorValues {
+  StridedView view;
+  Digest digest;
+  int64_t bytes = 0;  ///< of the logical elements
+};
+
 /// An op between its start and its end. Its memory is reused by later ops of the thread.
 struct OpFrame {
   const void* key = nullptr;  ///< the RecordFunction or Call that opened it
@@ -35,12 +42,14 @@ struct OpFrame {
   bool recorded = false;  ///< false: hides only (an op on fake tensors)
   bool fingerprints = true;
   bool viewsInside = true;  ///< views that it makes are parts of its inputs (as_strided reaches out)
+  bool keepsValues = false;  ///< `values` are collected, to be captured
   int exceptions = 0;
   RawOp op;
   std::vector<std::byte> scalars;
   EventBuffer operands;
   std::vector<WrittenArgument> written;
   std::vector<SeenOperand> seen;
+  std::vector<TensorValues> values;
 
   void reset() {
     info = nullptr;
@@ -48,11 +57,13 @@ struct OpFrame {
     recorded = false;
     fingerprints = true;
     viewsInside = true;
+    keepsValues = false;
     op = {};
     scalars.clear();
     operands.clear();
     written.clear();
     seen.clear();
+    values.clear();
   }
 };
 

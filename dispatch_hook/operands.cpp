@@ -325,6 +325,15 @@ void OperandCapture::add(const Described& d, const Fingerprint* fingerprint) {
   const int64_t* strides = raw.hasStrides ? d.tensor->strides_default().data() : nullptr;
   frame_.operands.addOperand(raw, d.view.sizes, strides, fingerprint);
   ++frame_.op.operandCount;
+  if (frame_.keepsValues && fingerprint != nullptr) keepValues(d, *fingerprint);
+}
+
+void OperandCapture::keepValues(const Described& d, const Fingerprint& content) {
+  if (d.raw.layout != Layout::strided || d.view.data == nullptr) return;
+  TensorValues values{d.view, content.digest, d.elements * info(d.raw.dtype).bytes};
+  // Values are found by their digest, so that it must be theirs and no copy of an earlier one.
+  if (d.raw.skip == SkipReason::trusted) values.digest = fingerprint(d.view, Level::digest).digest;
+  frame_.values.push_back(values);
 }
 
 bool OperandCapture::seen(const Described& d, Fingerprint& content) const {

@@ -40,6 +40,7 @@ class OperandCapture {
   Described describe(const c10::TensorImpl& tensor, Role role, int16_t arg, int16_t item);
   Fingerprint compute(const Described& described);
   void add(const Described& described, const Fingerprint* fingerprint);
+  void keepValues(const Described& described, const Fingerprint& content);
   void note(const Described& described, const Fingerprint* fingerprint);
   /// The same content was seen in this op already.
   bool seen(const Described& described, Fingerprint& content) const;

@@ -83,6 +83,13 @@ RecorderOptions optionsFromEnvironment() {
     options.lastStep = colon == std::string::npos ? options.firstStep + 1
                                                   : number(steps.substr(colon + 1), INT64_MAX);
   }
+  const std::string capture = variable("ULPSCOPE_CAPTURE");
+  if (!capture.empty()) {
+    options.capture = globs(capture);
+    options.captureFirst = std::erase(options.capture, "first") != 0;
+    std::erase(options.capture, "none");
+  }
+  options.captureLimit = number(variable("ULPSCOPE_CAPTURE_LIMIT"), options.captureLimit);
   return options;
 }
 

@@ -32,10 +32,17 @@ struct RecorderOptions {
   bool replace = true;
   int64_t firstStep = 0;  ///< operands are fingerprinted in steps firstStep <= step < lastStep
   int64_t lastStep = INT64_MAX;
+  /// Values that are kept beside the fingerprints: operands of the first call of each call site of a
+  /// compiled kernel, and those of each op and kernel whose name, or the name of an op that it
+  /// computes, matches one of these globs.
+  bool captureFirst = true;
+  std::vector<std::string> capture;
+  int64_t captureLimit = int64_t{64} << 20;  ///< bytes, before compression
 };
 
 /// Options from ULPSCOPE_* environment variables, as `ulpscope record` sets them:
-/// ULPSCOPE_OUTPUT, _INPUTS, _LEVEL, _STACKS, _INCLUDE and _EXCLUDE (':'-separated), _STEPS (A:B).
+/// ULPSCOPE_OUTPUT, _INPUTS, _LEVEL, _STACKS, _INCLUDE and _EXCLUDE (':'-separated), _STEPS (A:B),
+/// _CAPTURE (':'-separated: first, none or globs), _CAPTURE_LIMIT (bytes).
 ULPSCOPE_API RecorderOptions optionsFromEnvironment();
 
 /// Starts recording every op of this process; at most one recording at a time. Returns "" or one

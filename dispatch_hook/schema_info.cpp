@@ -7,6 +7,8 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "dispatch_hook/value_capture.h"
+
 namespace ulpscope {
 
 namespace {
@@ -201,6 +203,7 @@ SchemaId SchemaInfo::id(Session& session) const {
   Writer* writer = session.writer();
   if (writer == nullptr) return {};
   const SchemaId fresh = writer->schema(schema);
+  session.values().note(fresh, schema);
   interned_.store(session.generation << 32 | fresh.value, std::memory_order_relaxed);
   return fresh;
 }

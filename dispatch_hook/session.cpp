@@ -10,6 +10,7 @@
 #include "dispatch_hook/glob.h"
 #include "dispatch_hook/json_text.h"
 #include "dispatch_hook/storage_table.h"
+#include "dispatch_hook/value_capture.h"
 #include "store/error.h"
 
 namespace ulpscope {
@@ -42,7 +43,8 @@ Session::Session(const RecorderOptions& o, uint64_t g)
       generation(g),
       level(Level(std::clamp(o.level, 0, 2))),
       filtered(!o.include.empty() || !o.exclude.empty()),
-      storages_(std::make_unique<StorageTable>()) {}
+      storages_(std::make_unique<StorageTable>()),
+      values_(std::make_unique<ValueCapture>(o)) {}
 
 bool Session::wanted(std::string_view op) const {
   auto matches = [&](const std::string& glob) { return globMatches(glob, op); };
@@ -74,12 +76,16 @@ std::string Session::createFile() {
   made->meta("inputs", options.inputs == InputMode::always    ? "always"
                        : options.inputs == InputMode::tracked ? "tracked"
                                                               : "off");
+  auto list = [](const std::vector<std::string>& globs) {
+    std::string text;
+    for (const std::string& glob : globs) text += (text.empty() ? "" : ":") + glob;
+    return text;
+  };
+  const std::string names = list(options.capture);
+  made->meta("capture", names.empty() ? (options.captureFirst ? "first" : "none")
+                                      : (options.captureFirst ? "first:" + names : names));
+  made->meta("capture_limit", std::to_string(options.captureLimit));
   if (filtered) {
-    auto list = [](const std::vector<std::string>& globs) {
-      std::string text;
-      for (const std::string& glob : globs) text += (text.empty() ? "" : ":") + glob;
-      return text;
-    };
     made->meta("include", list(options.include));
     made->meta("exclude", list(options.exclude));
   }
@@ -283,6 +289,7 @@ std::string Session::finish() noexcept {
       if (const uint64_t failures = failures_.load(); failures != 0) {
         writer->meta("recorder_failures", std::to_string(failures));
       }
+      values_->report(*writer);
       writer->finish();
       path = writer->path();
       const std::string error = writer->error();

@@ -18,6 +18,7 @@
 namespace ulpscope {
 
 class StorageTable;
+class ValueCapture;
 
 /// One recording. Its memory is never given back, for a thread may be in the middle of an op when it
 /// ends; what is large in it is.
@@ -34,6 +35,7 @@ class Session {
   std::atomic<int64_t> nextOp{1};
   std::atomic<bool> sawBackward{false};
   StorageTable& storages() { return *storages_; }
+  ValueCapture& values() { return *values_; }
 
   /// The writer; the first call creates the file. Null where it can't be created (said once on
   /// stderr) or the recording is over.
@@ -132,6 +134,7 @@ class Session {
   std::unordered_map<uint64_t, uint32_t> threads_;
   uint32_t threadCount_ = 0;
   std::unique_ptr<StorageTable> storages_;
+  std::unique_ptr<ValueCapture> values_;
 };
 
 /// The recording that is on, or null.

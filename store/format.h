@@ -7,11 +7,12 @@
 namespace ulpscope {
 
 inline constexpr int32_t kApplicationId = 0x554c5053;  ///< "ULPS"
-inline constexpr int kFormatVersion = 1;
+inline constexpr int kFormatVersion = 2;
 
 struct TableDefinition {
   const char* name;
   const char* sql;  ///< exactly as SQLite keeps it: the reader refuses a table defined otherwise
+  int since = 1;    ///< the format version that brought it
 };
 
 inline constexpr std::array kTables{
@@ -35,6 +36,13 @@ inline constexpr std::array kTables{
     TableDefinition{"fingerprint",
                     "CREATE TABLE fingerprint(first INTEGER PRIMARY KEY, count INTEGER, "
                     "digests BLOB, rests BLOB)"},
+    TableDefinition{"capture",
+                    "CREATE TABLE capture(id INTEGER PRIMARY KEY, digest BLOB, part INTEGER, "
+                    "bytes INTEGER, packed BLOB)",
+                    2},
 };
+
+/// A captured tensor's values are cut into parts of this many bytes, the last one excepted.
+inline constexpr int64_t kCapturePartBytes = int64_t{1} << 20;
 
 }  // namespace ulpscope

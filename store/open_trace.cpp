@@ -100,10 +100,11 @@ sqlite::Database openShared(const std::string& path) {
   return database;
 }
 
-void checkTables(sqlite::Database& database) {
+void checkTables(sqlite::Database& database, int version) {
   sqlite::Statement row(database,
                         "SELECT sql FROM sqlite_schema WHERE name = ? AND type = 'table'");
   for (const TableDefinition& table : kTables) {
+    if (table.since > version) continue;
     row.bind(1, table.name);
     if (!row.step() || row.text(0) != table.sql) {
       throw TraceError(Code::corrupt, database.path() + ": the trace is damaged (table " +
@@ -145,7 +146,7 @@ OpenTrace::OpenTrace(const std::string& path) {
     throw TraceError(Code::corrupt, path + ": the trace is damaged (format " +
                                         std::to_string(formatVersion) + "); record the run again");
   }
-  checkTables(database);
+  checkTables(database, formatVersion);
 }
 
 }  // namespace ulpscope

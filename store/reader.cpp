@@ -5,6 +5,7 @@
 #include <optional>
 #include <stdexcept>
 
+#include "store/capture_table.h"
 #include "store/coverage_counter.h"
 #include "store/fingerprint_table.h"
 #include "store/module_index.h"
@@ -40,7 +41,8 @@ struct Reader::Impl {
         trace(path),
         records(trace.database, trace.live),
         ops(trace.database),
-        fingerprints(trace.database, trace.live) {
+        fingerprints(trace.database, trace.live),
+        captures(trace.database, trace.formatVersion >= 2, trace.live) {
     const std::string version = value("header", "fingerprint_version");
     std::from_chars(version.data(), version.data() + version.size(), fingerprintVersion);
   }
@@ -65,6 +67,7 @@ struct Reader::Impl {
   RecordTables records;
   OpIndex ops;
   FingerprintTable fingerprints;
+  CaptureTable captures;
   std::optional<std::vector<KeyValue>> environment;
   std::optional<ModuleIndex> moduleIndex;
   OpId moduleIndexEnd;
@@ -241,6 +244,17 @@ Digest Reader::digest(FingerprintId id) const {
 
 Fingerprint Reader::fingerprint(FingerprintId id) const {
   return reading(path(), [&] { return impl_->fingerprints.fingerprint(id); });
+}
+
+bool Reader::captured(FingerprintId id) const {
+  return reading(path(), [&] { return id && impl_->captures.has(impl_->fingerprints.digest(id)); });
+}
+
+std::optional<std::vector<std::byte>> Reader::values(FingerprintId id) const {
+  return reading(path(), [&]() -> std::optional<std::vector<std::byte>> {
+    if (!id) return {};
+    return impl_->captures.values(impl_->fingerprints.digest(id));
+  });
 }
 
 std::pair<std::string, std::string> Reader::module(const Op& op) const {

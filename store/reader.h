@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -62,6 +64,13 @@ class Reader {
 
   Digest digest(FingerprintId id) const;  ///< all digests are kept in memory after the first call
   Fingerprint fingerprint(FingerprintId id) const;
+
+  /// Are the values of tensors with this fingerprint in the trace? Whatever was captured, each
+  /// operand with the same elements has them. False for operands of no element.
+  bool captured(FingerprintId id) const;
+  /// Those values: the logical elements in row-major order, resolved of lazy conjugation and
+  /// negation. Nothing where they are not there.
+  std::optional<std::vector<std::byte>> values(FingerprintId id) const;
 
   /// The innermost enclosing module of an op: by its region, or in backward by the region of its
   /// forward op (found by sequence and thread). {name, class}; empty where there is none.

@@ -96,6 +96,8 @@ TraceFile::TraceFile(const std::string& path, bool overwrite) {
         "INSERT INTO op(first, last, step, count, operand_count, ops, operands) "
         "VALUES(?, ?, ?, ?, ?, ?, ?)");
     fingerprint_ = prepare("INSERT INTO fingerprint VALUES(?, ?, ?, ?)");
+    capture_ =
+        prepare("INSERT INTO capture(digest, part, bytes, packed) VALUES(?, ?, ?, ?)");
     environment_ = prepare(
         "INSERT INTO environment VALUES(?, ?) "
         "ON CONFLICT(key) DO UPDATE SET value = excluded.value");
@@ -173,6 +175,15 @@ void TraceFile::addFingerprints(FingerprintId first, int64_t count,
   fingerprint_.bind(1, first.value).bind(2, count).bind(3, digests).bind(4, rests).run();
 }
 
+void TraceFile::addCapture(const Digest& digest, int64_t part, int64_t bytes,
+                           std::span<const std::byte> packed) {
+  capture_.bind(1, std::as_bytes(std::span(&digest, 1)))
+      .bind(2, part)
+      .bind(3, bytes)
+      .bind(4, packed)
+      .run();
+}
+
 void TraceFile::setEnvironment(std::string_view key, std::string_view value) {
   environment_.bind(1, key).bind(2, value).run();
 }
@@ -206,7 +217,7 @@ void TraceFile::markComplete(const Coverage& coverage) {
 void TraceFile::close() {
   for (sqlite::Statement* statement :
        {&string_, &schema_, &stack_, &provenance_, &type_, &scalars_, &region_, &op_, &fingerprint_,
-        &environment_, &meta_, &event_}) {
+        &capture_, &environment_, &meta_, &event_}) {
     *statement = sqlite::Statement();
   }
   // A reader that is open keeps the file in WAL mode; then all is at least in the main file.

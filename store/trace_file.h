@@ -35,6 +35,9 @@ class TraceFile {
               std::span<const std::byte> operands);
   void addFingerprints(FingerprintId first, int64_t count, std::span<const std::byte> digests,
                        std::span<const std::byte> rests);
+  /// A part of the values of the tensors with this digest, `bytes` in all; `packed`: a block.
+  void addCapture(const Digest& digest, int64_t part, int64_t bytes,
+                  std::span<const std::byte> packed);
   void setEnvironment(std::string_view key, std::string_view value);
   void setMeta(std::string_view key, std::string_view value);
   void addEvent(OpId at, std::string_view kind, std::string_view text);
@@ -52,7 +55,7 @@ class TraceFile {
   uint64_t inode_ = 0;
   uint64_t device_ = 0;
   sqlite::Statement string_, schema_, stack_, provenance_, type_, scalars_, region_, op_,
-      fingerprint_, environment_, meta_, event_;
+      fingerprint_, capture_, environment_, meta_, event_;
 };
 
 }  // namespace ulpscope

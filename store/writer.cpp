@@ -29,6 +29,14 @@ constexpr size_t kTransactionBytes = size_t{8} << 20;
 constexpr size_t kSpareBuffers = 16;
 constexpr size_t kLargestSpare = size_t{2} << 20;
 
+struct CapturedPart {
+  OpId at;
+  Digest digest;
+  int64_t part = 0;
+  int64_t bytes = 0;
+  std::vector<std::byte> values;
+};
+
 }  // namespace
 
 struct Writer::Impl {
@@ -57,12 +65,15 @@ struct Writer::Impl {
 
   // --- the program's threads ---
   void submit(EventBuffer& buffer);
+  void capture(CapturedPart&& part);
   void flush();
   void finish(bool complete);
 
   // --- the writer's thread ---
   void run();
   void writeQueue();
+  void writeCaptures();
+  void failCaptures(OpId at, const std::string& line);
   bool writeBatch(std::span<const PendingRow> rows, std::span<const EventBuffer> buffers);
   void runTick();
   void close();
@@ -80,7 +91,10 @@ struct Writer::Impl {
   std::deque<EventBuffer> queue;
   size_t queuedBytes = 0;
   std::vector<EventBuffer> spare;
-  int waiting = 0;  ///< threads that wait for room in the queue
+  std::deque<CapturedPart> captures;
+  size_t captureBytes = 0;
+  bool capturesEnded = false;
+  int waiting = 0;  ///< threads that wait for room in a queue
   uint64_t flushesAsked = 0;
   uint64_t flushesDone = 0;
   std::thread::id writerThread;
@@ -93,6 +107,7 @@ struct Writer::Impl {
   // The writer's thread only, once it runs.
   std::optional<TraceFile> file;
   std::optional<BatchEncoder> encoder;
+  Compressor compressor;  ///< of captures
   std::thread thread;
   std::mutex finishMutex;
 };
@@ -128,6 +143,24 @@ void Writer::Impl::submit(EventBuffer& buffer) {
   if (queuedBytes >= kWakeBytes) work.notify_one();
 }
 
+void Writer::Impl::capture(CapturedPart&& part) {
+  std::unique_lock lock(mutex);
+  const auto room = [&] {
+    return failed || finished || capturesEnded || captureBytes == 0 ||
+           captureBytes + part.values.size() <= options.captureQueueBytes;
+  };
+  if (!room()) {
+    ++waiting;
+    work.notify_one();
+    progress.wait(lock, room);
+    --waiting;
+  }
+  if (failed || finished || capturesEnded) return;
+  captureBytes += part.values.size();
+  captures.push_back(std::move(part));
+  if (captureBytes >= kWakeBytes) work.notify_one();
+}
+
 void Writer::Impl::flush() {
   std::unique_lock lock(mutex);
   if (std::this_thread::get_id() == writerThread) return;
@@ -155,7 +188,57 @@ void Writer::Impl::fail(std::string line) {
   failed = true;
   queue.clear();
   queuedBytes = 0;
+  captures.clear();
+  captureBytes = 0;
   progress.notify_all();
+}
+
+/// Captured values, in transactions of their own: what they find no room for must not take the ops
+/// along.
+void Writer::Impl::writeCaptures() {
+  for (;;) {
+    std::vector<CapturedPart> batch;
+    size_t bytes = 0;
+    {
+      const std::lock_guard lock(mutex);
+      while (!captures.empty() && bytes < kTransactionBytes) {
+        bytes += captures.front().values.size();
+        batch.push_back(std::move(captures.front()));
+        captures.pop_front();
+      }
+    }
+    if (batch.empty()) return;
+    const auto gate = enterForkGate();
+    try {
+      file->begin();
+      for (const CapturedPart& part : batch) {
+        file->addCapture(part.digest, part.part, part.bytes, compressor.compress(part.values));
+      }
+      file->commit();
+    } catch (const std::exception& error) {
+      file->rollBack();
+      return failCaptures(batch.front().at, error.what());
+    }
+    const std::lock_guard lock(mutex);
+    captureBytes -= bytes;
+    progress.notify_all();
+  }
+}
+
+void Writer::Impl::failCaptures(OpId at, const std::string& line) {
+  {
+    const std::lock_guard lock(mutex);
+    capturesEnded = true;
+    captures.clear();
+    captureBytes = 0;
+    progress.notify_all();
+  }
+  std::string text = "{\"ended\": \"disk\", \"why\": \"";
+  for (const char c : line) {
+    if (c == '"' || c == '\\') text += '\\';
+    text += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
+  }
+  interner.event(at, "capture", text + "\"}");
 }
 
 /// Writes and commits all that is there, in transactions of bounded size.
@@ -255,7 +338,9 @@ void Writer::Impl::run() {
       std::unique_lock lock(mutex);
       timed = !work.wait_until(lock, deadline, [&] {
         return stop || flushesAsked != flushesDone ||
-               ((queuedBytes >= kWakeBytes || (waiting != 0 && !queue.empty())) && !failed);
+               ((queuedBytes >= kWakeBytes || captureBytes >= kWakeBytes ||
+                 (waiting != 0 && (!queue.empty() || !captures.empty()))) &&
+                !failed);
       });
       flushes = flushesAsked;
       last = stop;
@@ -264,6 +349,7 @@ void Writer::Impl::run() {
       if (!last && !failed) runTick();
       deadline = Clock::now() + interval;
     }
+    if (!failed) writeCaptures();
     if (!failed) writeQueue();
     const std::lock_guard lock(mutex);
     flushesDone = flushes;
@@ -274,6 +360,7 @@ void Writer::Impl::run() {
   const std::lock_guard lock(mutex);
   finished = true;
   queue.clear();
+  captures.clear();
   progress.notify_all();
 }
 
@@ -336,6 +423,20 @@ void Writer::event(OpId at, std::string_view kind, std::string_view json) {
 void Writer::submit(EventBuffer& buffer) {
   Impl::guarded(impl_, [&](Impl& impl) { impl.submit(buffer); });
   buffer.clear();
+}
+
+void Writer::capture(OpId at, const Digest& digest, int64_t part, int64_t bytes,
+                     std::vector<std::byte>&& values) {
+  Impl::guarded(impl_, [&](Impl& impl) {
+    impl.capture({at, digest, part, bytes, std::move(values)});
+  });
+}
+
+bool Writer::capturing() const {
+  return Impl::guarded(impl_, [](Impl& impl) {
+    const std::lock_guard lock(impl.mutex);
+    return !impl.failed && !impl.finished && !impl.capturesEnded;
+  });
 }
 
 void Writer::onTick(std::function<void()> collect) {

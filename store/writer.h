@@ -22,6 +22,7 @@ class Writer {
  public:
   struct Options {
     size_t queueBytes = size_t(64) << 20;  ///< submitted and not yet written; beyond it submit waits
+    size_t captureQueueBytes = size_t(16) << 20;  ///< the same for captured values
     int flushMilliseconds = 200;           ///< a batch is committed at least this often
     bool overwrite = false;                ///< replace an existing file
   };
@@ -48,6 +49,16 @@ class Writer {
   /// Takes the buffer's content and leaves it empty. Waits while the queue is full; never drops
   /// while the file can be written.
   void submit(EventBuffer& buffer);
+
+  /// Takes a part of the values of a tensor: bytes
+  /// [part * kCapturePartBytes, ...) of the `bytes` of its logical elements in row-major order, the
+  /// bytes that `digest` is of. Waits while the queue is full. Where the file has no room for them,
+  /// what was captured before stays, no more is taken, an event "capture" at `at` says why, and the
+  /// rest of the trace goes on.
+  void capture(OpId at, const Digest& digest, int64_t part, int64_t bytes,
+               std::vector<std::byte>&& values);
+  /// False where capture() takes nothing any more.
+  bool capturing() const;
 
   /// Called from the writer's thread before each timed commit, to collect what threads have not
   /// submitted yet. Set once, before the first submit.

@@ -46,7 +46,8 @@ void startWith(const RecorderOptions& options) {
 
 void start(const std::string& path, const std::string& inputs, const std::string& levelText,
            bool stacks, std::vector<std::string> include, std::vector<std::string> exclude,
-           std::pair<int64_t, std::optional<int64_t>> steps) {
+           std::pair<int64_t, std::optional<int64_t>> steps, std::vector<std::string> capture,
+           int64_t captureLimit) {
   RecorderOptions options;
   options.path = path;
   options.inputs = inputMode(inputs);
@@ -56,6 +57,10 @@ void start(const std::string& path, const std::string& inputs, const std::string
   options.exclude = std::move(exclude);
   options.firstStep = steps.first;
   if (steps.second) options.lastStep = *steps.second;
+  if (captureLimit < 0) refuse("capture_limit must not be negative");
+  options.captureFirst = std::erase(capture, "first") != 0;
+  options.capture = std::move(capture);
+  options.captureLimit = captureLimit;
   startWith(options);
 }
 
@@ -154,7 +159,9 @@ PYBIND11_MODULE(_C, extension) {
                 py::arg("level") = "full", py::arg("stacks") = false,
                 py::arg("include") = std::vector<std::string>{},
                 py::arg("exclude") = std::vector<std::string>{},
-                py::arg("steps") = std::pair<int64_t, std::optional<int64_t>>{0, std::nullopt});
+                py::arg("steps") = std::pair<int64_t, std::optional<int64_t>>{0, std::nullopt},
+                py::arg("capture") = std::vector<std::string>{"first"},
+                py::arg("capture_limit") = RecorderOptions().captureLimit);
   extension.def("start_from_environment", [] { startWith(optionsFromEnvironment()); });
   extension.def("stop", &stopRecording, py::call_guard<py::gil_scoped_release>());
   extension.def("step", &nextStep);

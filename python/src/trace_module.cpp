@@ -121,6 +121,8 @@ py::dict operandOf(const Reader& reader, const Operand& operand) {
   result["skipped"] = operand.skip == SkipReason::none ? py::none().cast<py::object>()
                                                        : py::str(name(operand.skip));
   result["digest"] = py::none();
+  result["fingerprint"] = idOrNone(operand.fingerprint.value);
+  result["captured"] = reader.captured(operand.fingerprint);
   result["statistics"] = py::none();
   result["sketch"] = py::none();
   if (operand.fingerprint) {
@@ -259,6 +261,12 @@ PYBIND11_MODULE(_trace, extension) {
                result.append(py::make_tuple(event.at.value, event.kind, event.text));
              }
              return result;
+           })
+      .def("values",
+           [](const Reader& reader, int64_t fingerprint) -> py::object {
+             const auto values = reader.values(FingerprintId{fingerprint});
+             if (!values) return py::none();
+             return py::bytes(reinterpret_cast<const char*>(values->data()), values->size());
            })
       .def("op_count", &Reader::opCount)
       .def("steps", &Reader::steps)

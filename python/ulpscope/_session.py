@@ -91,13 +91,18 @@ def start(
     include: Sequence[str] = (),
     exclude: Sequence[str] = (),
     steps: tuple[int, int | None] = (0, None),
+    capture: Sequence[str] = ("first",),
+    capture_limit: int = 64 << 20,
 ) -> None:
     """Records every op of this process into the trace file `path` until stop() or the exit.
 
     inputs: "always" fingerprints each input before its op; "tracked" only those that may have
     changed since an op wrote them; "off" none. level: "digest", "stats" or "full". stacks: whole
     Python stacks instead of the first frame outside torch. include, exclude: globs on op names.
-    steps: operands are fingerprinted in these steps only.
+    steps: operands are fingerprinted in these steps only. capture: whose operands' values are kept:
+    "first" (the first call of each call site of a compiled kernel), globs on names of ops (and
+    kernels, and ops that kernels compute), () for none; capture_limit: bytes of them, before
+    compression.
 
     RuntimeError with one line where recording can't start, one is under way included.
     """
@@ -110,6 +115,8 @@ def start(
         include=list(include),
         exclude=list(exclude),
         steps=tuple(steps),
+        capture=list(capture),
+        capture_limit=capture_limit,
     )
     _started(c)
 

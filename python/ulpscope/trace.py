@@ -5,9 +5,12 @@ from __future__ import annotations
 import dataclasses
 import os
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ulpscope._trace import Reader, TraceError
+
+if TYPE_CHECKING:
+    import torch
 
 __all__ = ["Coverage", "Event", "Frame", "Op", "Operand", "Region", "Trace", "TraceError"]
 
@@ -57,6 +60,8 @@ class Operand:
     closure: str  #: "matched", "broken", "source" or "unchecked"
     skipped: str | None  #: why there is no fingerprint
     digest: str | None
+    fingerprint: int | None  #: number in the trace; operands with equal elements may share it
+    captured: bool  #: the trace has its elements: Trace.values, Trace.tensor
     statistics: dict[str, float] | None
     sketch: tuple[float, ...] | None
 
@@ -149,6 +154,38 @@ class Trace:
             for record in chunk:
                 yield _op(record)
             first = chunk[-1]["id"] + 1
+
+    def op(self, id: int) -> Op:
+        """The op of this id; KeyError where there is none."""
+        records = self._reader.ops(id, 1)
+        if not records or records[0]["id"] != id:
+            raise KeyError(f"{self.path} has no op {id}")
+        return _op(records[0])
+
+    def values(self, operand: Operand) -> bytes | None:
+        """The elements of an operand as they lie in a contiguous tensor; None: not captured."""
+        if 0 in operand.shape:
+            return b"" if operand.layout == "strided" else None
+        if operand.fingerprint is None:
+            return None
+        return self._reader.values(operand.fingerprint)
+
+    def tensor(self, operand: Operand) -> torch.Tensor | None:
+        """The captured operand as a tensor of its own, with its dtype, shape and strides; None: not
+        captured. Quantized dtypes are given as the integers that they store."""
+        from ulpscope import _tensors
+
+        values = self.values(operand)
+        return None if values is None else _tensors.build(operand, values)
+
+    def capture(
+        self, op: int, role: str, arg: int, item: int | None = None
+    ) -> torch.Tensor | None:
+        """tensor() of the operand at this position of an op, None also where there is no such."""
+        for operand in self.op(op).role(role):
+            if operand.arg == arg and operand.item == item:
+                return self.tensor(operand)
+        return None
 
     def __repr__(self) -> str:
         end = "" if self.complete else ", cut short"

@@ -54,6 +54,12 @@ void makeTrace(const std::string& path) {
     }
   }
   t.writer().event({3}, "graph", "{}");
+  // 0.0F, which the trace has an operand of.
+  const float zero = 0;
+  const StridedView view{.data = &zero, .dtype = DType::Float32};
+  t.op({.name = "aten::zeros", .outputs = {t.tensor({}, {0})}});
+  t.writer().capture({1}, fingerprint(view, Level::digest).digest, 0, sizeof zero,
+                     std::vector<std::byte>(sizeof zero));
 }
 
 /// Reads all that a trace has.
@@ -72,6 +78,7 @@ size_t readEverything(const std::string& path) {
       sum += reader.type(operand.type).sizes.size() + reader.type(operand.type).device.size();
       sum += reader.digest(operand.fingerprint).low % 2;
       sum += reader.fingerprint(operand.fingerprint).statistics.components;
+      if (const auto values = reader.values(operand.fingerprint)) sum += values->size();
     }
   }
   OpTable page;
@@ -138,13 +145,13 @@ TEST(Hostile, ANewerFormatSaysSo) {
   TempFolder folder;
   const std::string path = folder.file("a.ulps");
   makeTrace(path);
-  execute(path, "PRAGMA user_version = 2");
+  execute(path, "PRAGMA user_version = 3");
   EXPECT_EQ(codeOf(path), Code::newer);
   try {
     Reader reader(path);
   } catch (const TraceError& error) {
     EXPECT_NE(std::string(error.what()).find("update ulpscope"), std::string::npos);
-    EXPECT_NE(std::string(error.what()).find("format 2"), std::string::npos);
+    EXPECT_NE(std::string(error.what()).find("format 3"), std::string::npos);
   }
   execute(path, "PRAGMA user_version = 0");
   EXPECT_EQ(codeOf(path), Code::corrupt);
@@ -182,6 +189,12 @@ TEST(Hostile, TablesThatWereTamperedWith) {
       "UPDATE stack SET packed = x'ff'",
       "UPDATE provenance SET packed = x'010101ffffff7f'",
       "UPDATE scalars SET packed = x'0000ff'",
+      "DROP TABLE capture",
+      "UPDATE capture SET digest = x'00'",
+      "UPDATE capture SET part = 5",
+      "UPDATE capture SET bytes = 0",
+      "UPDATE capture SET packed = x'00'",
+      "UPDATE capture SET packed = x'01ffffffff'",
   };
   for (const char* sql : cases) {
     SCOPED_TRACE(sql);

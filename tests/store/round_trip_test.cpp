@@ -8,6 +8,7 @@
 #include <xmmintrin.h>
 #endif
 
+#include "store/format.h"
 #include "store/reader.h"
 #include "tests/store/raw_events.h"
 #include "tests/support/temp_folder.h"
@@ -46,7 +47,7 @@ TEST(RoundTrip, WhatTheBuilderWrites) {
   const Reader reader(path);
   EXPECT_TRUE(reader.complete());
   EXPECT_EQ(reader.path(), path);
-  EXPECT_EQ(reader.formatVersion(), 1);
+  EXPECT_EQ(reader.formatVersion(), kFormatVersion);
   EXPECT_EQ(reader.fingerprintVersion(), kFingerprintVersion);
   EXPECT_EQ(reader.meta("command"), "python train.py");
   EXPECT_EQ(reader.meta("absent"), "");
