@@ -19,14 +19,16 @@ namespace ulpscope {
 namespace {
 
 constexpr int kProblemsFound = 1;
-constexpr int kPythonSeconds = 120;  // importing torch's compiler from a cold disk
+constexpr int kPythonSeconds = 300;  // importing torch's compiler from a cold disk
 
 /// Prints a line for each thing looked at and counts what does not work.
 class Checkup {
  public:
   explicit Checkup(const Paint& paint) : paint_(paint) {}
 
-  void good(std::string_view what, std::string_view detail) { line(paint_.good("ok     "), what, detail); }
+  void good(std::string_view what, std::string_view detail) {
+    line(paint_.good("ok     "), what, detail);
+  }
   /// Nothing is broken, but something can't be used.
   void missing(std::string_view what, std::string_view detail, std::string_view todo) {
     line(paint_.warning("missing"), what, detail);
@@ -66,8 +68,8 @@ void checkPreload(Checkup& checkup, const Installation& installation) {
   ChildEnvironment environment;
   environment.set("LD_PRELOAD", installation.preload);
   environment.unset("ULPSCOPE_OUTPUT");  // nothing is to be recorded
-  const auto maps = captureCommand({"/bin/cat", "/proc/self/maps"}, environment, 10);
-  if (maps && maps->find(installation.preload) != std::string::npos) {
+  const Captured maps = captureCommand({"/bin/cat", "/proc/self/maps"}, environment, 10);
+  if (maps.output.find(installation.preload) != std::string::npos) {
     checkup.good("preload", installation.preload);
   } else {
     checkup.problem("preload", fmt::format("the system does not preload {}", installation.preload),
@@ -81,9 +83,10 @@ void checkPython(Checkup& checkup, const Installation& installation, const std::
     if (python.empty() && !findProgram(name).empty()) python = name;
   }
   if (python.empty() || findProgram(python).empty()) {
-    checkup.missing("python", python.empty() ? "there is no python on PATH"
-                                             : fmt::format("there is no {}", python),
-                    "name one with --python; native programs need none");
+    checkup.missing(
+        "python",
+        python.empty() ? "there is no python on PATH" : fmt::format("there is no {}", python),
+        "name one with --python; native programs need none");
     return;
   }
   if (installation.pythonFolder.empty()) {
@@ -94,9 +97,9 @@ void checkPython(Checkup& checkup, const Installation& installation, const std::
   ChildEnvironment environment;
   environment.unset("ULPSCOPE_RECORD");
   environment.unset("ULPSCOPE_OUTPUT");
-  const auto output = captureCommand(
+  const Captured captured = captureCommand(
       {python, installation.pythonFolder + "/ulpscope/_doctor.py"}, environment, kPythonSeconds);
-  std::istringstream lines(output.value_or(""));
+  std::istringstream lines(captured.output);
   for (std::string text; std::getline(lines, text);) {
     const auto line = nlohmann::json::parse(text, nullptr, false);
     if (!line.is_object()) continue;
@@ -107,7 +110,11 @@ void checkPython(Checkup& checkup, const Installation& installation, const std::
       checkup.problem(what, detail, line.value("todo", ""));
     }
   }
-  if (!output) {
+  if (captured.end == Captured::End::late) {
+    checkup.problem(
+        "python", fmt::format("{} took longer than {} s to load its torch", python, kPythonSeconds),
+        "try again when the machine has less to do");
+  } else if (captured.end == Captured::End::failed) {
     checkup.problem("python", fmt::format("{} failed while it looked at its torch", python),
                     fmt::format("try: {} -c 'import torch'", python));
   }
@@ -138,8 +145,9 @@ void checkFolder(Checkup& checkup) {
   unlink(probe.c_str());
   const auto space = std::filesystem::space(here, error);
   constexpr double kGiB = double(1 << 30);
-  checkup.good("folder", error ? here : fmt::format("{}, {:.1f} GiB free", here,
-                                                    double(space.available) / kGiB));
+  checkup.good(
+      "folder",
+      error ? here : fmt::format("{}, {:.1f} GiB free", here, double(space.available) / kGiB));
 }
 
 int doctor(const std::string& python) {

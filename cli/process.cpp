@@ -154,14 +154,14 @@ ExitStatus runCommand(const std::vector<std::string>& command,
   return status;
 }
 
-std::optional<std::string> captureCommand(const std::vector<std::string>& command,
-                                          const ChildEnvironment& environment, int seconds) {
+Captured captureCommand(const std::vector<std::string>& command, const ChildEnvironment& environment,
+                        int seconds) {
   std::vector<std::string> argumentTexts = command;
   std::vector<std::string> environmentTexts = environment.list();
   const std::vector<char*> arguments = pointers(argumentTexts);
   const std::vector<char*> entries = pointers(environmentTexts);
   int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) return std::nullopt;
+  if (pipe2(ends, O_CLOEXEC) != 0) return {};
   posix_spawn_file_actions_t files;
   posix_spawn_file_actions_init(&files);
   posix_spawn_file_actions_adddup2(&files, ends[1], STDOUT_FILENO);
@@ -174,10 +174,10 @@ std::optional<std::string> captureCommand(const std::vector<std::string>& comman
   close(ends[1]);
   if (error != 0) {
     close(ends[0]);
-    return std::nullopt;
+    return {};
   }
 
-  std::string output;
+  Captured captured;
   bool late = false;
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
   while (true) {
@@ -195,14 +195,18 @@ std::optional<std::string> captureCommand(const std::vector<std::string>& comman
     const ssize_t size = read(ends[0], buffer, sizeof buffer);
     if (size < 0 && errno == EINTR) continue;
     if (size <= 0) break;
-    output.append(buffer, size_t(size));
+    captured.output.append(buffer, size_t(size));
   }
   close(ends[0]);
   int raw = 0;
   while (waitpid(child, &raw, 0) < 0 && errno == EINTR) {
   }
-  if (late || !WIFEXITED(raw) || WEXITSTATUS(raw) != 0) return std::nullopt;
-  return output;
+  if (late) {
+    captured.end = Captured::End::late;
+  } else if (WIFEXITED(raw) && WEXITSTATUS(raw) == 0) {
+    captured.end = Captured::End::good;
+  }
+  return captured;
 }
 
 void endLike(const ExitStatus& status) {

@@ -28,14 +28,19 @@ struct ExitStatus {
   int shell() const { return signal != 0 ? 128 + signal : code; }
 };
 
-/// Runs a command to its end in our terminal and process group. Signals that ask us to end go to the
-/// command; we live on to report. Throws CommandError where it can't be started.
+/// Runs a command to its end in our terminal and process group. Signals that ask us to end go to
+/// the command; we live on to report. Throws CommandError where it can't be started.
 ExitStatus runCommand(const std::vector<std::string>& command, const ChildEnvironment& environment);
 
-/// Output of a short command, its stderr dropped; nullopt where it can't start, fails or takes
-/// longer than `seconds`.
-std::optional<std::string> captureCommand(const std::vector<std::string>& command,
-                                          const ChildEnvironment& environment, int seconds);
+/// What a command said, and how it ended.
+struct Captured {
+  enum class End { good, failed, late };
+  End end = End::failed;  ///< failed: it did not start, or its status is not 0
+  std::string output;     ///< its stdout up to that end
+};
+/// Runs a short command, its stderr dropped. One that takes longer than `seconds` is killed.
+Captured captureCommand(const std::vector<std::string>& command,
+                        const ChildEnvironment& environment, int seconds);
 
 /// Ends this process as the command ended: the same status, or killed by the same signal.
 [[noreturn]] void endLike(const ExitStatus& status);
