@@ -81,18 +81,18 @@ class GrowthFinder {
     const bool infinite = std::isinf(pair.error) && std::isfinite(pair.inherited);
     const bool jump = std::isfinite(pair.error) && pair.inherited > 0 && pair.inherited < 1e-3f &&
                       pair.error > kLargestGain * pair.inherited && pair.error > 1e-5f &&
-                      !facts.amplifies && !isCancellation(pair, op, facts);
+                      !facts.amplifies && !isCancellation(pair, op);
     if ((infinite && !facts.partial) || jump) {
       pair.label = Label::origin;
       pair.confidence = std::min(pair.confidence, confidence::kSuspect);
     }
   }
 
-  /// A sum of large terms that cancel has a large relative error by right: the gradient of a bias
-  /// before a normalisation, which would be 0 in exact arithmetic. Is the absolute error within what
-  /// the inputs' error and size explain?
-  bool isCancellation(const Pair& pair, const Op& op, const OpFacts& facts) const {
-    if (!facts.reduces && !facts.contracts) return false;
+  /// A sum of large terms that cancel, a product of which one part is nearly 0, a choice of small
+  /// elements: then the relative error is large by right (the gradient of a bias before a
+  /// normalisation would be 0 in exact arithmetic). Is the absolute error within what the inputs'
+  /// error and size explain?
+  bool isCancellation(const Pair& pair, const Op& op) const {
     if (pair.operandA < 0) return false;
     const auto norm = [&](const Operand& operand) {
       return std::sqrt(a_.index.reader().fingerprint(operand.fingerprint).statistics.sumSquares);
@@ -105,12 +105,12 @@ class GrowthFinder {
       if (!isRead(operand.role) || !operand.fingerprint) continue;
       const double size = norm(operand);
       const double count = double(elementCount(a_.index.reader().type(operand.type)));
-      // |sum of n terms| <= sqrt(n) |x|; |A B| <= |A| |B|: Frobenius norms.
+      // |sum of n terms| <= sqrt(n) |x|; |A B| <= |A| |B| (matrices, elements): Frobenius norms.
       summed = std::max(summed, size * std::sqrt(std::max(1.0, count / resultCount)));
       second = std::max(second, std::min(size, first));
       first = std::max(first, size);
     }
-    const double largest = std::max(summed, facts.contracts ? first * second : 0.0);
+    const double largest = std::max(summed, first * second);
     return pair.error * norm(result) <= kLargestGain * pair.inherited * largest;
   }
 

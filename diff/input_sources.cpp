@@ -154,8 +154,7 @@ class InputTracer {
       } else if (differences_.differ(maker)) {
         // Made by ops that are not partners, though both have one: another tensor is read.
         // (Views may have changed places; what they show may still be the same.)
-        if (!lost && pairA >= 0 && pairB >= 0 && pairA != pairB && isPlain(pairA) &&
-            isPlain(pairB) && !sameRoot(input)) {
+        if (!lost && pairA != pairB && isPlain(pairA) && isPlain(pairB) && !sameRoot(input)) {
           input.from = DifferingInput::From::rewired;
           input.maker = maker;
         } else if (!lost) {
@@ -206,6 +205,7 @@ class InputTracer {
   }
 
   bool isPlain(int32_t index) const {
+    if (index < 0) return true;  // data, a parameter
     const Pair& pair = pairing_.pairs[size_t(index)];
     return pair.countA == 1 && pair.countB == 1 && pair.method != Method::coarse &&
            pair.method != Method::provenance;

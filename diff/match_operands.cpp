@@ -66,6 +66,8 @@ bool isMeaningful(const SideIndex& side, const Op& op, const Operand& operand) {
   if (operand.flags & kScratch) return false;
   if (operand.skip == SkipReason::uninitialised) return false;
   const OpFacts& facts = side.facts(op);
+  // Memory that a backward gets from its forward, opaque and only in part written.
+  if (facts.workspace && side.reader().type(operand.type).dtype == DType::UInt8) return false;
   if (operand.role == Role::before) {
     if (facts.overwrites && operand.arg == 0) return false;
     return !isOutArgument(side.schema(op), operand.arg);

@@ -35,6 +35,11 @@ const Names kAllocates = {
     "resize", "resize_as", "_empty_affine_quantized", "_efficientzerotensor",
 };
 
+const Names kWorkspace = {
+    "mkldnn_rnn_layer", "mkldnn_rnn_layer_backward", "_cudnn_rnn", "_cudnn_rnn_backward", "miopen_rnn",
+    "miopen_rnn_backward", "batch_norm", "native_batch_norm_backward",
+};
+
 const Names kOverwrites = {
     "fill", "zero", "copy", "normal", "uniform", "random", "bernoulli", "exponential", "geometric",
     "cauchy", "log_normal", "_foreach_zero", "_foreach_copy", "set", "resize", "resize_as", "_resize_output",
@@ -48,8 +53,8 @@ const Names kSync = {
 // Relative error of the output may exceed that of the input by any factor: cancellation, a pole, a
 // root near zero, a comparison or a choice by value.
 const Names kAmplifies = {
-    "add", "sub", "rsub", "log", "log1p", "log2", "log10", "div", "reciprocal", "rsqrt", "pow", "tan",
-    "exp", "exp2", "expm1", "acos", "asin", "atanh", "acosh", "erfinv", "logit", "floor", "ceil",
+    "add", "sub", "rsub", "log", "log1p", "log2", "log10", "div", "reciprocal", "sqrt", "rsqrt", "pow",
+    "tan", "exp", "exp2", "expm1", "acos", "asin", "atanh", "acosh", "erfinv", "logit", "floor", "ceil",
     "round", "trunc", "fmod", "remainder", "sign", "sgn", "heaviside", "eq", "ne", "lt", "gt", "le",
     "ge", "argmax", "argmin", "topk", "sort", "argsort", "max", "min", "where", "sin", "cos", "sum",
     "mean", "var", "std", "var_mean", "std_mean", "nonzero", "_local_scalar_dense", "logical_not",
@@ -150,6 +155,7 @@ OpFacts factsOf(const Schema& schema) {
   facts.allocates = kAllocates.contains(op);
   facts.overwrites = kOverwrites.contains(op);
   facts.copies = kCopies.contains(op);
+  facts.workspace = kWorkspace.contains(op);
   facts.sync = kSync.contains(op);
   facts.amplifies = kAmplifies.contains(op);
   facts.partial = kPartial.contains(op);

@@ -14,6 +14,7 @@ struct OpFacts {
   bool movesData = false;   ///< output is a view or a copy of the input: no arithmetic
   bool copies = false;      ///< of those: writes a copy, views nothing
   bool allocates = false;   ///< output has no defined content
+  bool workspace = false;   ///< its byte tensors are memory of its own: opaque, partly unwritten
   bool overwrites = false;  ///< the first argument's content before the op means nothing
   bool sync = false;        ///< a value reaches the host, and with it later scalars and shapes
   bool amplifies = false;   ///< may turn a small relative error into a large one

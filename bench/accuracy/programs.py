@@ -24,9 +24,11 @@ class Program:
     batches: list
     loss: Callable
     training: bool
+    seed: int = 0  # of the random numbers that it draws while it runs
     settings: dict = field(default_factory=lambda: {"lr": 1e-3, "weight_decay": 0.01, "eps": 1e-8})
 
     def run(self):
+        torch.manual_seed(self.seed)
         if not self.training:
             self.model.eval()
             with torch.no_grad():
@@ -74,6 +76,20 @@ class Recurrent(nn.Module):
             state = self.norm(self.cell(self.embed(ids[:, t]), state))
             outputs.append(self.head(state))
         return torch.stack(outputs, 1)
+
+
+class Lstm(nn.Module):
+    """torch's own LSTM, both ways, over a projected sequence."""
+
+    def __init__(self):
+        super().__init__()
+        self.project = nn.Linear(6, 12)
+        self.lstm = nn.LSTM(12, 10, batch_first=True, bidirectional=True)
+        self.norm = nn.LayerNorm(20)
+        self.head = nn.Linear(20, 4)
+
+    def forward(self, x):
+        return self.head(self.norm(self.lstm(F.silu(self.project(x)))[0]).mean(1))
 
 
 class ResBlock(nn.Module):
@@ -143,6 +159,22 @@ def _gpt2():
     )
 
 
+def _dropout():
+    from transformers import GPT2Config, GPT2LMHeadModel
+
+    return GPT2LMHeadModel(GPT2Config(n_layer=2, n_embd=32, n_head=2, vocab_size=64, n_positions=32))
+
+
+def _vit():
+    from transformers import ViTConfig, ViTForImageClassification
+
+    return ViTForImageClassification(
+        ViTConfig(hidden_size=32, num_hidden_layers=2, num_attention_heads=2, intermediate_size=64,
+                  image_size=16, patch_size=8, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0,
+                  num_labels=6)
+    )
+
+
 def _llama():
     from transformers import LlamaConfig, LlamaForCausalLM
 
@@ -158,6 +190,17 @@ def _language_batches():
 
 _KINDS = {
     "gpt2": (_gpt2, _language_batches, lambda m, ids: m(input_ids=ids, labels=ids).loss),
+    "dropout": (_dropout, _language_batches, lambda m, ids: m(input_ids=ids, labels=ids).loss),
+    "vit": (
+        _vit,
+        lambda: [(torch.randn(2, 3, 16, 16), torch.randint(0, 6, (2,))) for _ in range(2)],
+        lambda m, b: m(pixel_values=b[0], labels=b[1]).loss,
+    ),
+    "lstm": (
+        Lstm,
+        lambda: [(torch.randn(3, 5, 6), torch.randint(0, 4, (3,))) for _ in range(2)],
+        lambda m, b: F.cross_entropy(m(b[0]), b[1]),
+    ),
     "llama": (_llama, _language_batches, lambda m, ids: m(input_ids=ids, labels=ids).loss),
     "convnet": (
         ConvNet,

@@ -48,8 +48,11 @@ def prepare(kind, name, seed, folder):
             kept = json.load(file)
         return kept and faults.Truth(**{k: tuple(v) if k in ("verdicts", "labels") else v for k, v in kept.items()})
     os.makedirs(folder, exist_ok=True)
-    with contextlib.redirect_stderr(io.StringIO()):
-        truth = faults.KINDS[kind](name, kind, seed, folder)
+    try:
+        with contextlib.redirect_stderr(io.StringIO()):
+            truth = faults.KINDS[kind](name, kind, seed, folder)
+    except faults.NoPlace:
+        truth = None
     with open(path, "w") as file:
         json.dump(truth and vars(truth), file)
     return truth
@@ -64,7 +67,7 @@ def _unrelated(origin, truth):
     """Does this origin have nothing to do with the fault? A change of the program's code or settings
     shows at more than one op (in each step, in the backward, at each parameter), always as other
     structure or other data; it never makes an op compute something else from the same inputs."""
-    if _hits(origin, truth.a, truth.b):
+    if _hits(origin, truth.a + truth.also, truth.b + truth.also):
         return False
     return origin["label"] == "origin" or truth.verdicts == ("numeric",) and origin["label"] not in truth.labels
 
@@ -73,7 +76,7 @@ def score(truth, answer):
     """Four booleans: verdict right, first right, frontier complete, nothing unrelated named."""
     first, frontier = answer["first"], answer["frontier"]
     if not truth.changed:
-        quiet = answer["verdict"] in ("identical",) + (truth.verdicts if truth.kind != "no fault" else ())
+        quiet = answer["verdict"] in ("identical",) + (truth.verdicts if truth.kind not in faults.EQUAL else ())
         return {"verdict": quiet, "first": first is None, "frontier": not frontier, "clean": not frontier}
     if "identical" in truth.verdicts and answer["verdict"] == "identical":
         return {"verdict": True, "first": first is None, "frontier": not frontier, "clean": not frontier}
@@ -123,12 +126,13 @@ def main():
                 truth, answer = faults.Truth(kind, name), {"first": None, "verdict": "error"}
                 result = dict.fromkeys(("verdict", "first", "frontier", "clean"), False)
             made += 1
-            if kind == "no fault":
+            if kind in faults.EQUAL:
                 equal_ops += answer["a"]["ops"]
+            truth.answer = answer["verdict"]
             table[kind].append((truth, result))
             if truth.changed and answer["first"]:
                 calibration[min(9, int(answer["first"]["confidence"] * 10))].append(result["first"])
-            rows.append({"pair": made, "folder": folder, "truth": vars(truth), "score": result,
+            rows.append({"pair": made, "folder": folder, "truth": dict(vars(truth)), "score": result,
                          "answer": {k: answer.get(k) for k in ("verdict", "first", "frontier")}})
             if sys.stderr.isatty():
                 print(f"\r{made}/{options.pairs}", end="", file=sys.stderr)
@@ -142,20 +146,22 @@ def main():
         share = {k: 100 * sum(r[k] for _, r in done) / len(done) for k in ("verdict", "first", "frontier", "clean")}
         print(f"{kind:26}{len(done):6}{sum(t.changed for t, _ in done):9}"
               + "".join(f"{share[k]:8.1f}%" for k in share))
-        single = kind not in ("no fault", "two independent")
         for truth, result in done:
+            single = kind not in faults.EQUAL and len(truth.groups) < 2
             if truth.changed and single:
                 total["single"] += 1
                 total["single right"] += result["first"]
             elif truth.changed:
                 total["double"] += 1
                 total["double right"] += result["frontier"]
-            if kind == "no fault":
+            if kind in faults.EQUAL:
                 total["false alarms"] += not result["verdict"]
             total["unrelated"] += not result["clean"]
+            total["as numeric"] += truth.verdicts == ("structural",) and truth.answer == "numeric"
     print(f"\nsingle faults that change a bit: first right in {total['single right']} of {total['single']}")
     print(f"double faults: both on the frontier in {total['double right']} of {total['double']}")
     print(f"equal runs: {total['false alarms']} false alarms in {equal_ops} ops")
+    print(f"structural faults reported as numeric: {total['as numeric']}")
     print(f"an unrelated op on the frontier: {total['unrelated']} of {made} pairs")
     print("\nconfidence   answers   right")
     for bucket in sorted(calibration):
