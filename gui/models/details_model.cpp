@@ -82,7 +82,7 @@ int DetailsModel::add(int parent, const QString& name, const QString& a, const Q
                       const QString& difference, bool differs) {
   const int index = int(items_.size());
   auto& siblings = parent < 0 ? top_ : items_[size_t(parent)].children;
-  Item item{parent, int(siblings.size()), {name, a, b, difference}, differs, false, {}};
+  Item item{parent, int(siblings.size()), {name, a, b, difference}, differs, false, false, {}};
   siblings.push_back(index);
   items_.push_back(std::move(item));
   return index;
@@ -101,17 +101,26 @@ int DetailsModel::section(const QString& name) {
 }
 
 void DetailsModel::addOperands(bool written, const std::vector<OperandMatch>& matches) {
+  int top = -1;
+  QString opBefore;
   int parent = -1;
   for (const OperandMatch& match : matches) {
     if (match.written != written) continue;
-    if (parent < 0) parent = section(written ? "Written" : "Inputs");
+    if (top < 0) parent = top = section(written ? "Written" : "Inputs");
     const View a = viewOf(document_->result.a, match.opA, match.a);
     const View b = viewOf(document_->result.b, match.opB, match.b);
     const View& shown = a.operand ? a : b;
     QString title = operandName(*shown.side, *shown.op, *shown.operand);
     const Pair& pair = document_->pairs()[pair_];
     const bool group = (a.operand ? pair.countA : pair.countB) > 1;
-    if (group) title = opTitle(*shown.side, *shown.op) + ": " + title;
+    if (group) {  // the op has a line of its own, for its name and an operand's need one each
+      const QString op = opTitle(*shown.side, *shown.op) + QString("  #%1").arg(shown.op->id.value);
+      if (op != opBefore) {
+        parent = add(top, op);
+        items_[size_t(parent)].op = true;
+      }
+      opBefore = op;
+    }
     QString difference;
     bool differs = false;
     if (a.operand && b.operand) {
@@ -278,6 +287,7 @@ QVariant DetailsModel::data(const QModelIndex& index, int role) const {
     case Qt::ToolTipRole: return item.texts[index.column()];
     case DiffersRole: return item.differs;
     case SectionRole: return item.section;
+    case OpRole: return item.op;
     default: return {};
   }
 }

@@ -10,13 +10,14 @@
 namespace ulpscope::gui {
 
 /// Everything about one pair, the two sides next to each other: operands with their statistics below
-/// them, scalar arguments, and what the op is. Rows that differ answer true for DiffersRole.
+/// them (in a group below the op that they belong to), scalar arguments, and what the op is. Rows that
+/// differ answer true for DiffersRole.
 class DetailsModel : public QAbstractItemModel {
   Q_OBJECT
 
  public:
   enum Column { columnName, columnA, columnB, columnDifference, kColumns };
-  enum Roles { DiffersRole = Qt::UserRole, SectionRole };
+  enum Roles { DiffersRole = Qt::UserRole, SectionRole, OpRole };
 
   explicit DetailsModel(QObject* parent = nullptr);
 
@@ -38,6 +39,7 @@ class DetailsModel : public QAbstractItemModel {
     QString texts[kColumns];
     bool differs = false;
     bool section = false;
+    bool op = false;  ///< the op of a group whose operands stand below
     std::vector<int> children;
   };
   int add(int parent, const QString& name, const QString& a = {}, const QString& b = {},

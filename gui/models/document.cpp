@@ -60,6 +60,17 @@ void forEachEdge(const OpTable& table, const OpLookup& lookup, Visit visit) {
   }
 }
 
+/// The reader finds the modules of backward ops by an index that it makes at the first question:
+/// asked here, for the window must not wait for it.
+void prepareNames(const Side& side) {
+  if (!side.reader) return;
+  const auto& ops = side.ops.ops;
+  const auto backward = std::find_if(ops.begin(), ops.end(), [](const Op& op) {
+    return op.phase == Phase::backward && op.sequence >= 0;
+  });
+  if (backward != ops.end()) side.reader->module(*backward);
+}
+
 SideIndex indexSide(const Document& document, SideName which) {
   const OpTable& table = document.side(which).ops;
   SideIndex index;
@@ -113,6 +124,9 @@ std::shared_ptr<const Document> makeDocument(DiffResult result, const std::strin
   document->index[0] = indexSide(*document, SideName::a);
   ask(keepGoing);
   document->index[1] = indexSide(*document, SideName::b);
+  ask(keepGoing);
+  prepareNames(document->result.a);
+  prepareNames(document->result.b);
   return document;
 }
 
@@ -156,6 +170,7 @@ std::shared_ptr<const Document> openTrace(const std::string& path,
   report(0.9);
   document->index[0] = indexSide(*document, SideName::a);
   document->index[1] = SideIndex{{}, {0}, {}};
+  prepareNames(document->result.a);
   return document;
 }
 

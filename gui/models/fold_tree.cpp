@@ -138,6 +138,8 @@ class Builder {
       node.depth = uint16_t(depth + 1);
       tree_.nodes[node.parent].leaf = false;
       stack_.push_back(uint32_t(tree_.nodes.size()));
+      if (node.kind == FoldKind::step || node.kind == FoldKind::phase)
+        tree_.stretches.push_back(stack_.back());
       tree_.nodes.push_back(node);
     }
     path_ = path;

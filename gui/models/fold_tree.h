@@ -35,6 +35,9 @@ struct FoldTree {
   std::vector<uint32_t> nodeOfPair;
   std::vector<std::string> texts;
 
+  /// Steps and phases, in order: few, and what maps of the whole run are divided by.
+  std::vector<uint32_t> stretches;
+
   const std::string& nameOf(const FoldNode& node) const { return texts[node.name]; }
   const std::string& detailOf(const FoldNode& node) const { return texts[node.detail]; }
 };

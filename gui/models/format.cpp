@@ -1,6 +1,7 @@
 #include "gui/models/format.h"
 
 #include <QStringList>
+#include <algorithm>
 #include <cmath>
 
 #include "diff/render/format.h"
@@ -73,6 +74,15 @@ QString numberText(double value) {
   return QString::number(value, 'g', 6);
 }
 
+QString sideTitle(const Document& document, SideName which) {
+  const auto tail = [](const Side& side, int parts) {
+    return text(side.path).section('/', -parts);
+  };
+  const bool same = !document.single && tail(document.result.a, 1) == tail(document.result.b, 1);
+  const QString name = tail(document.side(which), same ? 2 : 1);
+  return document.single ? name : (which == SideName::a ? "A: " : "B: ") + name;
+}
+
 QString frameText(const Frame& frame) { return text(ulpscope::frameText(frame)); }
 
 QString opFullTitle(const Side& side, const Op& op) {
@@ -87,6 +97,15 @@ QString opTitle(const Side& side, const Op& op) {
   for (const char* known : {"aten::", "inductor::"})
     if (title.startsWith(known)) title.remove(0, qsizetype(std::char_traits<char>::length(known)));
   return title;
+}
+
+QString opShortTitle(const Side& side, const Op& op) {
+  const QString title = opTitle(side, op);
+  if (op.kind != OpKind::kernel) return title;
+  bool number = false;
+  const QString last = title.section('_', -1);
+  last.toUInt(&number);
+  return number && title.contains("_fused_") ? "kernel " + last : title;
 }
 
 QString resultText(const Side& side, const Op& op) {
@@ -146,14 +165,51 @@ QString placeText(const FoldTree& tree, uint32_t node) {
   return parts.join(QString(" %1 ").arg(QChar(0x203A)));
 }
 
-QString pairTitle(const Document& document, uint32_t pair) {
+uint32_t decisiveMember(const Document& document, uint32_t pair) {
   const Pair& at = document.pairs()[pair];
+  const SideName longer = at.countA >= at.countB ? SideName::a : SideName::b;
+  const int64_t operand = longer == SideName::a ? at.operandA : at.operandB;
+  const auto members = document.members(at, longer);
+  for (uint32_t i = 0; operand >= 0 && i < members.size(); ++i) {
+    const Op& op = document.side(longer).ops.ops[members[i]];
+    if (operand >= op.firstOperand && operand < int64_t(op.firstOperand) + op.operandCount) return i;
+  }
+  return 0;
+}
+
+namespace {
+
+/// The op of A that decided, of B where A has none; and its side. Null in an empty pair.
+std::pair<const Op*, SideName> decisiveOp(const Document& document, uint32_t pair) {
   for (SideName which : {SideName::a, SideName::b}) {
-    const auto members = document.members(at, which);
+    const auto members = document.members(document.pairs()[pair], which);
     if (members.empty()) continue;
-    const Side& side = document.side(which);
-    QString title = opTitle(side, side.ops.ops[members[0]]);
-    if (members.size() > 1) title += QString(" + %1 more").arg(members.size() - 1);
+    const uint32_t at = std::min(decisiveMember(document, pair), uint32_t(members.size()) - 1);
+    return {&document.side(which).ops.ops[members[at]], which};
+  }
+  return {nullptr, SideName::a};
+}
+
+}  // namespace
+
+QString pairPlace(const Document& document, uint32_t pair) {
+  const auto [op, which] = decisiveOp(document, pair);
+  const Side& side = document.side(which);
+  const auto module = op && side.reader ? side.reader->module(*op)
+                                        : std::pair<std::string, std::string>();
+  if (module.first.empty()) return placeText(document.tree, document.tree.nodeOfPair[pair]);
+  const auto phase = name(op->phase);
+  return QStringList{QString("step %1").arg(op->step),
+                     QString::fromUtf8(phase.data(), qsizetype(phase.size())), text(module.first)}
+      .join(QString(" %1 ").arg(QChar(0x203A)));
+}
+
+QString pairTitle(const Document& document, uint32_t pair) {
+  const auto [op, which] = decisiveOp(document, pair);
+  if (op) {
+    const auto members = document.members(document.pairs()[pair], which);
+    QString title = opShortTitle(document.side(which), *op);
+    if (members.size() > 1) title += QString(" +%1").arg(members.size() - 1);
     return title;
   }
   return {};

@@ -134,7 +134,12 @@ QString RowsModel::opText(const Row& row, SideName which) const {
 QString RowsModel::opNote(const Row& row, SideName which) const {
   const Op* at = op(row, which);
   if (!at) return {};
-  QString note = resultText(document_->side(which), *at);
+  const Side& side = document_->side(which);
+  QString note = resultText(side, *at);
+  if (at->kind == OpKind::kernel && at->provenance) {
+    const size_t fused = side.reader->provenance(at->provenance).sources.size();
+    if (fused > 1) note = QString("fuses %L1 ops").arg(fused);
+  }
   const FoldNode& node = document_->tree.nodes[row.node];
   if (elided(node) && which == SideName::a)
     note = shortTitle(document_->tree, node) + (note.isEmpty() ? "" : "  ") + note;
@@ -153,16 +158,7 @@ QString RowsModel::headingSummary(uint32_t node) const {
 }
 
 int RowsModel::decisiveLine(uint32_t pair) const {
-  const Pair& at = document_->pairs()[pair];
-  const SideName longer = at.countA >= at.countB ? SideName::a : SideName::b;
-  const int64_t operand = longer == SideName::a ? at.operandA : at.operandB;
-  const auto members = document_->members(at, longer);
-  for (size_t i = 0; operand >= 0 && i < members.size(); ++i) {
-    const Op& op = document_->side(longer).ops.ops[members[i]];
-    if (operand >= op.firstOperand && operand < int64_t(op.firstOperand) + op.operandCount)
-      return int(i);
-  }
-  return 0;
+  return document_ && pair < document_->pairs().size() ? int(decisiveMember(*document_, pair)) : 0;
 }
 
 uint32_t RowsModel::headingAbove(const Row& row) const {
@@ -207,8 +203,8 @@ QVariant RowsModel::data(const QModelIndex& index, int role) const {
 QVariant RowsModel::headerData(int section, Qt::Orientation orientation, int role) const {
   if (orientation != Qt::Horizontal || role != Qt::DisplayRole) return {};
   switch (section) {
-    case columnA: return "A";
-    case columnB: return "B";
+    case columnA: return document_ ? sideTitle(*document_, SideName::a) : "A";
+    case columnB: return document_ ? sideTitle(*document_, SideName::b) : "B";
     case columnError: return "error";
     default: return QString();
   }

@@ -10,6 +10,7 @@
 #include <algorithm>
 
 #include "gui/models/format.h"
+#include "gui/widgets/name_fitter.h"
 #include "gui/widgets/theme.h"
 
 namespace ulpscope::gui {
@@ -56,7 +57,7 @@ int DataflowView::firstShown(Column column) const {
 QRectF DataflowView::boxOf(Column column, int index) const {
   const int count = std::min(capacity(), int(neighbours(column).size()));
   const qreal height = fontMetrics().height() * 2 + 8;
-  const qreal width = this->width() * 0.29;
+  const qreal width = this->width() * 0.30;
   const qreal block = count * (height + kGap) - kGap;
   const qreal top = kTop + std::max(0.0, (this->height() - kTop - 4 - block) / 2);
   const qreal x = column == Column::producers ? 6 : this->width() - width - 6;
@@ -65,7 +66,7 @@ QRectF DataflowView::boxOf(Column column, int index) const {
 
 QRectF DataflowView::centerBox() const {
   const qreal height = fontMetrics().height() * 3 + 12;
-  const qreal width = this->width() * 0.26;
+  const qreal width = this->width() * 0.28;
   return {(this->width() - width) / 2, kTop + (this->height() - kTop - 4 - height) / 2, width, height};
 }
 
@@ -88,19 +89,18 @@ void DataflowView::paintBox(QPainter& p, const QRectF& box, uint32_t pair, const
     drawGlyph(p, QRectF(rest.left(), rest.top() + 1, size, size), label, theme);
     rest.setLeft(rest.left() + size + 6);
   }
-  p.setFont(scaledFont(font(), 1.0, pair == flow_.center));
+  NameFitter titles(scaledFont(font(), 1.0, pair == flow_.center));
   p.setPen(theme.text);
-  p.drawText(rest, Qt::AlignLeft | Qt::AlignTop,
-             p.fontMetrics().elidedText(title, Qt::ElideMiddle, int(rest.width())));
-  rest.setTop(rest.top() + p.fontMetrics().height());
-  p.setFont(scaledFont(font(), 0.85));
+  int height = QFontMetrics(titles.font()).height();
+  titles.draw(p, QRectF(rest.left(), rest.top(), rest.width(), height).toRect(), title);
+  rest.setTop(rest.top() + height);
+  NameFitter lines(scaledFont(font(), 0.85));
   p.setPen(theme.dim);
-  qreal y = rest.top();
+  height = QFontMetrics(lines.font()).height();
   for (const QString& line : below.split('\n')) {
-    if (y + p.fontMetrics().height() > box.bottom()) break;
-    p.drawText(QRectF(rest.left(), y, rest.width(), p.fontMetrics().height()), Qt::AlignLeft,
-               p.fontMetrics().elidedText(line, Qt::ElideRight, int(rest.width())));
-    y += p.fontMetrics().height();
+    if (rest.top() + height > box.bottom()) break;
+    lines.draw(p, QRectF(rest.left(), rest.top(), rest.width(), height).toRect(), line);
+    rest.setTop(rest.top() + height);
   }
 }
 
@@ -181,7 +181,7 @@ void DataflowView::paintEvent(QPaintEvent*) {
       const auto members = document_->members(pair, which);
       const Side& side = document_->side(which);
       if (members.empty()) return QString("no partner");
-      const QString title = opTitle(side, side.ops.ops[members[0]]);
+      const QString title = opShortTitle(side, side.ops.ops[members[0]]);
       return members.size() == 1 ? title : QString("%1 + %2").arg(title).arg(members.size() - 1);
     };
     if (titles(SideName::a) != titles(SideName::b)) below = "B: " + titles(SideName::b) + "\n";

@@ -8,6 +8,7 @@
 #include <QTextBrowser>
 #include <QTreeView>
 #include <QVBoxLayout>
+#include <functional>
 
 #include "diff/diff.h"
 #include "gui/models/format.h"
@@ -30,6 +31,7 @@ class ValuesDelegate : public QStyledItemDelegate {
       option->font.setBold(true);
       return;
     }
+    if (index.data(DetailsModel::OpRole).toBool()) return;
     if (!index.data(DetailsModel::DiffersRole).toBool()) {
       if (index.column() == DetailsModel::columnDifference || index.column() == 0)
         option->palette.setColor(QPalette::Text, theme.dim);
@@ -118,35 +120,52 @@ void DetailsPanel::setPair(std::shared_ptr<const Document> document, uint32_t pa
   const Pair& at = document_->pairs()[pair_];
   QString title = "<b>" + pairTitle(*document_, pair_).toHtmlEscaped() + "</b>";
   if (!document_->single) title += ": " + labelText(at.label);
+  title += " " + QString(QChar(0x00B7)) + " " +
+           pairPlace(*document_, pair_).toHtmlEscaped();
   title_->setText(title);
   QString why;
   if (!document_->single)
     why = at.label == Label::identical ? labelMeaning(at.label)
                                        : text(describe(document_->result, int32_t(pair_)).explanation);
+  // The answer on top says it already.
+  const auto& first = document_->result.first;
+  if (first && first->pair == int32_t(pair_)) why.clear();
   why_->setText(why.toHtmlEscaped());
   why_->setVisible(!why.isEmpty());
 
   const bool single = document_->single;
   values_->setColumnHidden(DetailsModel::columnB, single);
   values_->setColumnHidden(DetailsModel::columnDifference, single);
-  for (int i = 0; i < model_.rowCount(); ++i) {
-    const QModelIndex section = model_.index(i, 0);
-    values_->setFirstColumnSpanned(i, {}, true);
-    values_->expand(section);
-    // Statistics unfold where they are wanted: at a value that was written and differs.
-    for (int j = 0; j < model_.rowCount(section); ++j) {
-      const QModelIndex row = model_.index(j, 0, section);
-      if (i == 0 && row.data(DetailsModel::DiffersRole).toBool()) values_->expand(row);
-    }
-  }
+  unfold();
   const int width = values_->viewport()->width();
-  values_->setColumnWidth(0, width * (single ? 45 : 26) / 100);
+  values_->setColumnWidth(0, width * (single ? 45 : 27) / 100);
   values_->setColumnWidth(1, width * (single ? 55 : 23) / 100);
   values_->setColumnWidth(2, width * 23 / 100);
   const QString kernel = kernelHtml(*document_, pair_);
   tabs_->setTabVisible(2, !kernel.isEmpty());
   kernel_->setHtml(kernel);
   showTexts();
+}
+
+void DetailsPanel::unfold() {
+  bool statistics = false;
+  const std::function<void(const QModelIndex&)> visit = [&](const QModelIndex& parent) {
+    for (int i = 0; i < model_.rowCount(parent); ++i) {
+      const QModelIndex row = model_.index(i, 0, parent);
+      const bool heading = row.data(DetailsModel::SectionRole).toBool() ||
+                           row.data(DetailsModel::OpRole).toBool();
+      if (heading) {
+        values_->setFirstColumnSpanned(i, parent, true);
+        values_->expand(row);
+        visit(row);
+      } else if (!statistics && row.data(DetailsModel::DiffersRole).toBool()) {
+        // Statistics unfold where they are wanted: at the first value that differs.
+        values_->expand(row);
+        statistics = true;
+      }
+    }
+  };
+  visit({});
 }
 
 void DetailsPanel::showTexts() {

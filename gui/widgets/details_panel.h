@@ -29,6 +29,7 @@ class DetailsPanel : public QWidget {
   void noteEdited(const QString& text);
 
  private:
+  void unfold();
   void showTexts();
 
   DetailsModel model_;

@@ -35,10 +35,18 @@ void ErrorPlot::setCurrent(uint32_t pair) {
   update();
 }
 
-QRectF ErrorPlot::area() const {
-  const QFontMetrics metrics(scaledFont(font(), 0.85));
-  return QRectF(rect()).adjusted(metrics.horizontalAdvance("1e-00") + 12, metrics.height() + 10, -10,
-                                 -metrics.height() - 6);
+const QRectF& ErrorPlot::area() const {
+  if (area_.isNull()) {  // every point on the plot asks for it
+    const QFontMetrics metrics(scaledFont(font(), 0.85));
+    area_ = QRectF(rect()).adjusted(metrics.horizontalAdvance("1e-00") + 12, metrics.height() + 10,
+                                    -10, -metrics.height() - 6);
+  }
+  return area_;
+}
+
+void ErrorPlot::changeEvent(QEvent* event) {
+  if (event->type() == QEvent::FontChange) area_ = {};
+  QWidget::changeEvent(event);
 }
 
 qreal ErrorPlot::xOf(double pair) const {
@@ -111,15 +119,20 @@ void ErrorPlot::paintAxes(QPainter& p) const {
                QString("1e%1").arg(decade));
   }
   qreal free = box.left() - 40;  // where the next title may start
-  for (const FoldNode& node : document_->tree.nodes) {
-    if (node.kind != FoldKind::step && node.kind != FoldKind::phase) continue;
+  constexpr qreal kApart = 4;
+  qreal lastLine = -kApart;
+  for (const uint32_t stretch : document_->tree.stretches) {
+    const FoldNode& node = document_->tree.nodes[stretch];
     if (node.end <= first_ || node.first >= end_) continue;
     const qreal left = std::max(xOf(node.first), box.left());
     const qreal right = std::min(xOf(node.end), box.right());
     const bool step0 = node.kind == FoldKind::step;
     p.setPen(step0 ? theme.line : theme.faint);
-    if (node.first >= first_)
+    if (node.first >= first_ && left - lastLine >= kApart) {
       p.drawLine(QPointF(left, box.top()), QPointF(left, box.bottom() + (step0 ? 4 : 0)));
+      lastLine = left;
+    }
+    if (right - std::max(left, free) < kApart) continue;
     const QString title = foldTitle(document_->tree, node);
     const int width = p.fontMetrics().horizontalAdvance(title);
     const qreal at = std::max(left + 3, free);
@@ -283,7 +296,10 @@ void ErrorPlot::mouseDoubleClickEvent(QMouseEvent*) {
   if (document_) setView(0, double(document_->pairs().size()));
 }
 
-void ErrorPlot::resizeEvent(QResizeEvent*) { bins_.clear(); }
+void ErrorPlot::resizeEvent(QResizeEvent*) {
+  area_ = {};
+  bins_.clear();
+}
 
 bool ErrorPlot::event(QEvent* event) {
   if (event->type() == QEvent::ToolTip && document_ && !document_->single &&

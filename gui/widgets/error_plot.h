@@ -32,10 +32,11 @@ class ErrorPlot : public QWidget {
   void mouseDoubleClickEvent(QMouseEvent* event) override;
   void wheelEvent(QWheelEvent* event) override;
   void resizeEvent(QResizeEvent* event) override;
+  void changeEvent(QEvent* event) override;
   bool event(QEvent* event) override;
 
  private:
-  QRectF area() const;
+  const QRectF& area() const;
   qreal xOf(double pair) const;
   qreal yOf(double error) const;
   uint32_t pairAt(qreal x) const;
@@ -46,6 +47,7 @@ class ErrorPlot : public QWidget {
   void paintStarts(QPainter& p) const;
 
   std::shared_ptr<const Document> document_;
+  mutable QRectF area_;  ///< null: to be measured
   std::vector<ErrorBin> bins_;
   std::vector<uint32_t> starts_;
   uint32_t current_ = kNoPair;

@@ -86,16 +86,28 @@ void Minimap::paintEvent(QPaintEvent*) {
   }
   // Steps as lines across, so that "it starts in step 2" can be seen.
   p.setFont(scaledFont(font(), 0.8));
-  for (const FoldNode& node : document_->tree.nodes) {
+  constexpr qreal kApart = 4;
+  const int line = p.fontMetrics().height();
+  qreal lastLine = -kApart;
+  qreal lastTitle = -line;
+  for (const uint32_t stretch : document_->tree.stretches) {
+    const FoldNode& node = document_->tree.nodes[stretch];
     if (node.kind != FoldKind::step) continue;
     const qreal y = yOf(node.first);
+    if (y - lastLine < kApart) continue;
+    lastLine = y;
     p.setPen(theme.line);
     p.drawLine(QPointF(stripe, y), QPointF(width(), y));
-    if (yOf(node.end) - y > p.fontMetrics().height() + 2) {
-      p.setPen(theme.dim);
-      p.drawText(QRectF(bars, y + 1, barWidth, p.fontMetrics().height()), Qt::AlignRight,
-                 foldTitle(document_->tree, node));
-    }
+    if (y - lastTitle < 2 * line || y + line > height()) continue;
+    lastTitle = y;
+    const QString title = foldTitle(document_->tree, node);
+    const int wide = p.fontMetrics().horizontalAdvance(title) + 4;
+    QColor back = theme.base;
+    back.setAlpha(200);
+    const QRectF box(width() - wide - 1, y + 1, wide, line);
+    p.fillRect(box, back);
+    p.setPen(theme.text);
+    p.drawText(box, Qt::AlignCenter, title);
   }
   const uint32_t opening = document_->result.first ? document_->opening() : kNoPair;
   qreal lastMark = -100;

@@ -1,14 +1,23 @@
 #include "gui/widgets/row_delegate.h"
 
 #include <QAbstractItemView>
-#include <QHeaderView>
 #include <algorithm>
 #include <cmath>
 
 #include "gui/models/error_series.h"
 #include "gui/models/format.h"
+#include "gui/widgets/name_fitter.h"
 
 namespace ulpscope::gui {
+
+/// Faces of one font, made once: a font that is made for each cell costs more than its text.
+struct RowDelegate::Fonts {
+  explicit Fonts(const QFont& font)
+      : base(font), normal(font), bold(scaledFont(font, 1.0, true)), small(scaledFont(font, 0.9)),
+        tag(scaledFont(font, 0.85, true)) {}
+  QFont base;
+  NameFitter normal, bold, small, tag;
+};
 
 struct RowDelegate::Context {
   QPainter& painter;
@@ -17,20 +26,25 @@ struct RowDelegate::Context {
   RowsModel::Row row;
   const Pair* pair;  ///< nullptr for a heading
   const Theme& theme;
+  Fonts& fonts;
   bool selected;
   QRect rect() const { return option.rect; }
 };
 
 RowDelegate::RowDelegate(QObject* parent) : QStyledItemDelegate(parent) {}
+RowDelegate::~RowDelegate() = default;
 
 int RowDelegate::rowHeight(const QFont& font) { return QFontMetrics(font).height() + 7; }
 
-int RowDelegate::indent(const QFont& font, int depth) {
-  return 10 + depth * QFontMetrics(font).averageCharWidth() * 2;
-}
+int RowDelegate::indent(int depth) { return 10 + depth * 10; }
 
 QSize RowDelegate::sizeHint(const QStyleOptionViewItem& option, const QModelIndex&) const {
   return {80, rowHeight(option.font)};
+}
+
+RowDelegate::Fonts& RowDelegate::fonts(const QFont& font) const {
+  if (!fonts_ || fonts_->base != font) fonts_ = std::make_unique<Fonts>(font);
+  return *fonts_;
 }
 
 void RowDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option,
@@ -44,21 +58,18 @@ void RowDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option,
                    row,
                    row.heading ? nullptr : &model->document()->pairs()[row.pair],
                    themeOf(option.palette),
+                   fonts(option.font),
                    row.heading ? bool(option.state & QStyle::State_Selected)
                                : row.pair == current_};
   painter->save();
   painter->setClipRect(option.rect);
-  painter->setFont(option.font);
   if (row.heading) {
     paintHeading(at);
   } else {
     painter->fillRect(option.rect, at.theme.base);
     painter->fillRect(option.rect, at.theme.tint(at.pair->label));
-    if (at.selected) {
-      QColor wash = at.theme.accent;
-      wash.setAlpha(at.theme.dark ? 60 : 40);
-      painter->fillRect(option.rect, wash);
-    }
+    if (at.selected && !at.theme.tint(at.pair->label).alpha())
+      painter->fillRect(option.rect, at.theme.chosen());
     switch (index.column()) {
       case RowsModel::columnA: paintOp(at, SideName::a); break;
       case RowsModel::columnLink: paintLink(at); break;
@@ -66,11 +77,18 @@ void RowDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option,
       default: paintError(at); break;
     }
   }
-  if (at.selected) {
-    painter->setPen(at.theme.accent);
-    if (row.line == 0) painter->drawLine(option.rect.topLeft(), option.rect.topRight());
-    if (row.line + 1 == row.lines)
-      painter->drawLine(option.rect.bottomLeft(), option.rect.bottomRight());
+  if (at.selected) {  // a frame around all lines of what is chosen
+    painter->setRenderHint(QPainter::Antialiasing, false);
+    const QRect& r = option.rect;
+    const auto edge = [&](int x, int y, int width, int height) {
+      painter->fillRect(x, y, width, height, at.theme.accent);
+    };
+    if (row.line == 0) edge(r.left(), r.top(), r.width(), 2);
+    if (row.line + 1 == row.lines) edge(r.left(), r.bottom() - 1, r.width(), 2);
+    if (index.column() == RowsModel::columnA) edge(r.left(), r.top(), 2, r.height());
+    if (index.column() == RowsModel::columnError ||
+        (model->document()->single && index.column() == RowsModel::columnA))
+      edge(r.right() - 1, r.top(), 2, r.height());
   }
   painter->restore();
 }
@@ -86,13 +104,9 @@ void RowDelegate::paintHeading(const Context& at) const {
   const FoldTree& tree = at.model.document()->tree;
   const FoldNode& node = tree.nodes[at.row.node];
   p.fillRect(whole, at.theme.heading);
-  if (at.selected) {
-    QColor wash = at.theme.accent;
-    wash.setAlpha(at.theme.dark ? 60 : 40);
-    p.fillRect(whole, wash);
-  }
+  if (at.selected) p.fillRect(whole, at.theme.chosen());
   const int height = whole.height();
-  const int left = indent(at.option.font, at.row.depth);
+  const int left = indent(at.row.depth);
   p.setRenderHint(QPainter::Antialiasing);
   p.setPen(Qt::NoPen);
   p.setBrush(at.theme.dim);
@@ -101,52 +115,68 @@ void RowDelegate::paintHeading(const Context& at) const {
   const QPointF closed[] = {c + QPointF(-2.5, -4), c + QPointF(3.5, 0), c + QPointF(-2.5, 4)};
   p.drawPolygon(at.row.collapsed ? closed : open, 3);
 
-  const bool major = node.kind == FoldKind::step || node.kind == FoldKind::phase;
-  const QFont font = scaledFont(at.option.font, 1.0, major);
-  p.setFont(font);
-  const QFontMetrics metrics(font);
-
   // What matters inside, at the right end, so that a folded heading still tells.
   QRect rest = whole.adjusted(left + 14, 0, -8, 0);
-  const QFont small = scaledFont(at.option.font, 0.92);
   if (!at.model.document()->single) {
     for (Label label : {Label::propagated, Label::healed, Label::structural, Label::source,
                         Label::origin}) {
       const uint32_t count = node.labels[size_t(label)];
       if (count == 0) continue;
-      const QString number = QString("%L1").arg(count);
-      const int width = QFontMetrics(small).horizontalAdvance(number);
-      p.setFont(small);
       p.setPen(at.theme.text);
-      p.drawText(rest, Qt::AlignRight | Qt::AlignVCenter, number);
+      const int width = at.fonts.small.drawRight(p, rest, QString("%L1").arg(count));
       rest.setRight(rest.right() - width - 4);
       const int size = height - 12;
       drawGlyph(p, QRectF(rest.right() - size, whole.top() + 6, size, size), label, at.theme);
       rest.setRight(rest.right() - size - 10);
     }
   }
-  p.setFont(font);
+  const bool major = node.kind == FoldKind::step || node.kind == FoldKind::phase;
   p.setPen(at.theme.text);
-  const QString title = metrics.elidedText(foldTitle(tree, node), Qt::ElideMiddle, rest.width());
-  p.drawText(rest, Qt::AlignLeft | Qt::AlignVCenter, title);
-  rest.setLeft(rest.left() + metrics.horizontalAdvance(title) + 8);
+  NameFitter& titles = major ? at.fonts.bold : at.fonts.normal;
+  rest.setLeft(rest.left() + titles.draw(p, rest, foldTitle(tree, node)) + 8);
+  const uint32_t ops = node.end - node.first;
+  const QString count = QString("%L1 %2").arg(ops).arg(ops == 1 ? "op" : "ops");
   QString detail = foldDetail(tree, node);
-  if (!detail.isEmpty()) detail += ", ";
-  detail += QString("%L1 %2").arg(node.end - node.first).arg(node.end - node.first == 1 ? "op" : "ops");
-  p.setFont(small);
+  detail = detail.isEmpty() ? count : detail + ", " + count;
   p.setPen(at.theme.dim);
-  p.drawText(rest, Qt::AlignLeft | Qt::AlignVCenter,
-             QFontMetrics(small).elidedText(detail, Qt::ElideRight, rest.width()));
+  if (at.fonts.small.width(detail) > rest.width()) detail = count;
+  if (at.fonts.small.width(detail) <= rest.width()) at.fonts.small.draw(p, rest, detail);
+}
+
+int RowDelegate::paintTags(const Context& at, const QRect& box) const {
+  QPainter& p = at.painter;
+  int taken = 0;
+  const auto tag = [&](const QString& text, const QColor& back, const QColor& front) {
+    const int width = at.fonts.tag.width(text) + 12;
+    const QRect pill(box.right() - taken - width, box.top() + 3, width, box.height() - 6);
+    p.setRenderHint(QPainter::Antialiasing);
+    p.setPen(Qt::NoPen);
+    p.setBrush(back);
+    p.drawRoundedRect(pill, pill.height() / 2.0, pill.height() / 2.0);
+    p.setPen(front);
+    at.fonts.tag.draw(p, pill.adjusted(6, 0, 0, 0), text);
+    taken += width + 6;
+  };
+  const bool starts = !at.model.document()->single &&
+                      importance(at.pair->label) >= importance(Label::structural);
+  if (starts && at.row.line == at.row.decisive)
+    tag(labelText(at.pair->label), at.theme.label(at.pair->label), at.theme.onLabel());
+  if (at.row.line != 0) return taken;
+  if (marked_ == at.row.pair) tag("marked", at.theme.accent, at.theme.onLabel());
+  if (std::binary_search(bookmarks_.begin(), bookmarks_.end(), at.row.pair))
+    tag("note", at.theme.faint, at.theme.text);
+  return taken;
 }
 
 void RowDelegate::paintOp(const Context& at, SideName which) const {
   QPainter& p = at.painter;
   QRect rect = at.rect();
+  const bool single = at.model.document()->single;
   const Op* op = at.model.op(at.row, which);
   const bool gap = (which == SideName::a ? at.pair->countA : at.pair->countB) == 0;
   if (which == SideName::a && at.pair->label != Label::identical)
     p.fillRect(QRect(rect.left(), rect.top(), 4, rect.height()), at.theme.label(at.pair->label));
-  if (gap && !at.model.document()->single) {
+  if (gap && !single) {
     QColor hatch = at.theme.label(at.pair->label);
     hatch.setAlpha(110);
     p.fillRect(rect.adjusted(which == SideName::a ? 6 : 2, 3, -4, -3),
@@ -154,11 +184,9 @@ void RowDelegate::paintOp(const Context& at, SideName which) const {
     return;
   }
   if (!op) return;
-  rect.adjust(which == SideName::a ? indent(at.option.font, at.row.depth) : 6, 0, -6, 0);
-  const bool starts = importance(at.pair->label) >= importance(Label::structural) &&
-                      at.row.line == at.row.decisive;
-  const QFont font = scaledFont(at.option.font, 1.0, starts);
-  const QFontMetrics metrics(font);
+  rect.adjust(which == SideName::a ? indent(at.row.depth) : 6, 0, -6, 0);
+  const bool tagsHere = which == SideName::a || at.pair->countA == 0;
+  if (tagsHere) rect.setRight(rect.right() - paintTags(at, rect));
 
   if (op->kind == OpKind::kernel || op->kind == OpKind::compiled) {  // a chip: this is compiled
     const int size = rect.height() - 10;
@@ -170,28 +198,17 @@ void RowDelegate::paintOp(const Context& at, SideName which) const {
     p.drawRoundedRect(chip.adjusted(3, 3, -3, -3), 1, 1);
     rect.setLeft(rect.left() + size + 5);
   }
-  const auto marks = std::binary_search(bookmarks_.begin(), bookmarks_.end(), at.row.pair);
-  if (which == SideName::a && (marks || marked_ == at.row.pair) && at.row.line == 0) {
-    p.setFont(scaledFont(at.option.font, 0.9, true));
-    p.setPen(at.theme.accent);
-    const QString mark = marked_ == at.row.pair ? "marked" : "note";
-    p.drawText(rect, Qt::AlignRight | Qt::AlignVCenter, mark);
-    rect.setRight(rect.right() - p.fontMetrics().horizontalAdvance(mark) - 8);
-  }
-  const bool quiet = at.pair->label == Label::identical && !at.model.document()->single;
-  const QString title = at.model.opText(at.row, which);
+  const bool starts = importance(at.pair->label) >= importance(Label::structural) &&
+                      at.row.line == at.row.decisive;
+  const bool quiet = at.pair->label == Label::identical && !single;
+  p.setPen(quiet ? at.theme.quiet() : at.theme.text);
+  NameFitter& titles = starts ? at.fonts.bold : at.fonts.normal;
+  rect.setLeft(rect.left() +
+               titles.draw(p, rect, opShortTitle(at.model.document()->side(which), *op)) + 12);
   const QString note = at.model.opNote(at.row, which);
-  p.setFont(font);
-  p.setPen(quiet ? (at.theme.dark ? QColor("#b4bcc5") : QColor("#4a535d")) : at.theme.text);
-  const QString shown = metrics.elidedText(title, Qt::ElideMiddle, rect.width());
-  p.drawText(rect, Qt::AlignLeft | Qt::AlignVCenter, shown);
-  rect.setLeft(rect.left() + metrics.horizontalAdvance(shown) + 12);
-  const QFont small = scaledFont(at.option.font, 0.9);
-  if (rect.width() < QFontMetrics(small).averageCharWidth() * 6) return;
-  p.setFont(small);
+  if (at.fonts.small.width(note) > rect.width()) return;
   p.setPen(at.theme.dim);
-  p.drawText(rect, Qt::AlignRight | Qt::AlignVCenter,
-             QFontMetrics(small).elidedText(note, Qt::ElideLeft, rect.width()));
+  at.fonts.small.drawRight(p, rect, note);
 }
 
 void RowDelegate::paintLink(const Context& at) const {
@@ -204,8 +221,8 @@ void RowDelegate::paintLink(const Context& at) const {
     p.setRenderHint(QPainter::Antialiasing, false);
     p.setPen(QPen(at.theme.accent, 2));
     const auto bracket = [&](int x, int direction) {
-      const int top = at.row.line == 0 ? rect.top() + 4 : rect.top();
-      const int bottom = at.row.line == last ? rect.bottom() - 4 : rect.bottom() + 1;
+      const int top = at.row.line == 0 ? rect.top() + 5 : rect.top();
+      const int bottom = at.row.line == last ? rect.bottom() - 5 : rect.bottom() + 1;
       p.drawLine(x, top, x, bottom);
       if (at.row.line == 0) p.drawLine(x, top, x - direction * 5, top);
       if (at.row.line == last) p.drawLine(x, bottom, x - direction * 5, bottom);
@@ -232,14 +249,14 @@ void RowDelegate::paintError(const Context& at) const {
     const int width = int(share * rect.width());
     QColor bar = at.theme.label(pair.label);
     bar.setAlpha(at.theme.dark ? 150 : 130);
-    p.fillRect(QRect(rect.right() - width, rect.bottom() - 3, width, 3), bar);
+    p.fillRect(QRect(rect.right() - width, rect.bottom() - 4, width, 3), bar);
   }
-  const QString text = pair.label == Label::structural && std::isnan(pair.error)
-                           ? QString()
-                           : errorText(pair.error);
-  p.setFont(scaledFont(at.option.font, 0.95, importance(pair.label) >= importance(Label::structural)));
+  const bool nothing = pair.label == Label::structural && std::isnan(pair.error);
+  if (nothing) return;
   p.setPen(at.theme.text);
-  p.drawText(rect.adjusted(0, 0, 0, -2), Qt::AlignRight | Qt::AlignVCenter, text);
+  NameFitter& figures =
+      importance(pair.label) >= importance(Label::structural) ? at.fonts.bold : at.fonts.normal;
+  figures.drawRight(p, rect.adjusted(0, 0, 0, -3), errorText(pair.error));
 }
 
 }  // namespace ulpscope::gui

@@ -52,8 +52,12 @@ bool RowsView::showPair(uint32_t pair, int line) {
   const int top = rowAt(0);
   const int visible = std::max(1, viewport()->height() / std::max(1, rowHeight(row)));
   setCurrentIndex(index);
-  if (top < 0 || row < top + 2 || row > top + visible - 3)
-    scrollTo(model_->index(std::max(0, row - visible / 3), 0), PositionAtTop);
+  if (top < 0 || row < top + 2 || row > top + visible - 3) {
+    // Some of what comes before stays in view; of a group its first line, where there is room.
+    constexpr int kBefore = 3;
+    const int above = std::max(row - visible * 3 / 4, std::min(row - visible / 3, row - line - kBefore));
+    scrollTo(model_->index(std::max(0, above), 0), PositionAtTop);
+  }
   return true;
 }
 
@@ -113,7 +117,7 @@ void RowsView::keyPressEvent(QKeyEvent* event) {
 bool RowsView::onFoldMark(const QModelIndex& index, const QPoint& position) const {
   const RowsModel::Row row = model_->row(index.row());
   if (!row.heading) return false;
-  const int left = RowDelegate::indent(font(), row.depth);
+  const int left = RowDelegate::indent(row.depth);
   return position.x() >= left - 6 && position.x() <= left + 14;
 }
 

@@ -66,8 +66,18 @@ QColor Theme::tint(Label label) const {
   return color;
 }
 
+QColor Theme::chosen() const {
+  QColor color = accent;
+  color.setAlpha(dark ? 60 : 36);
+  return color;
+}
+
 void applyTheme(QApplication& application, ThemeChoice choice) {
   static const QPalette desktop = application.palette();
+  // Names of ops need no ligatures and kerning; shaping them is most of the time of a repaint.
+  QFont font = application.font();
+  font.setStyleStrategy(QFont::StyleStrategy(font.styleStrategy() | QFont::PreferNoShaping));
+  application.setFont(font);
   application.setStyle(QStyleFactory::create("Fusion"));
   const bool dark = choice == ThemeChoice::dark ||
                     (choice == ThemeChoice::automatic &&

@@ -20,6 +20,12 @@ struct Theme {
   QColor label(Label label) const;
   /// Behind a row with this label; transparent for identical.
   QColor tint(Label label) const;
+  /// Text on the full colour of a label or of the accent.
+  QColor onLabel() const { return dark ? QColor("#14171b") : QColor("#ffffff"); }
+  /// Text that steps back behind what differs.
+  QColor quiet() const { return dark ? QColor("#b4bcc5") : QColor("#4a535d"); }
+  /// Behind what is chosen, where no tint is.
+  QColor chosen() const;
 };
 
 enum class ThemeChoice { automatic, light, dark };

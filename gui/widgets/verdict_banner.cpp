@@ -5,6 +5,7 @@
 #include <QVBoxLayout>
 #include <cmath>
 
+#include "diff/render/format.h"
 #include "gui/models/format.h"
 #include "gui/widgets/theme.h"
 
@@ -23,12 +24,41 @@ QString whereText(const Origin& origin) {
       module += " (" + text(origin.moduleClass) + ")";
     parts << module;
   }
-  for (const auto& side : {origin.a, origin.b})
-    if (side && !side->stack.empty()) {
-      parts << frameText(side->stack.front());
+  for (const auto* side : {&origin.a, &origin.b})
+    if (*side && !(*side)->stack.empty()) {
+      if (const Frame* frame = programFrame((*side)->stack)) parts << ulpscope::gui::frameText(*frame);
       break;
     }
-  return parts.join(", ");
+  QString where = parts.join(", ");
+  for (const auto& [side, letter] : {std::pair(&origin.a, "A"), std::pair(&origin.b, "B")})
+    if (*side && !(*side)->kernel.empty() && origin.ops.size() > 1)
+      where += QString(" %1 in %2 inside a kernel that fuses %3 ops")
+                   .arg(QChar(0x00B7))
+                   .arg(letter)
+                   .arg(origin.ops.size());
+  return where;
+}
+
+/// "torch.compile: off | inductor" for one or two settings, else how many differ.
+QString settingsText(const std::vector<EnvironmentDifference>& settings) {
+  constexpr size_t kNamed = 2;
+  QString words;
+  if (settings.empty()) {
+    words = "no setting differs";
+  } else if (settings.size() > kNamed) {
+    words = QString("%1 settings differ").arg(settings.size());
+  } else {
+    QStringList named;
+    for (const EnvironmentDifference& setting : settings) {
+      const auto value = [](const std::string& value) {
+        const QString shown = text(value).simplified();
+        return shown.isEmpty() ? QString("unset") : shown.size() > 24 ? shown.left(23) + QChar(0x2026) : shown;
+      };
+      named << QString("%1: %2 | %3").arg(text(setting.key), value(setting.a), value(setting.b));
+    }
+    words = named.join(", ");
+  }
+  return "<a href='facts'>" + words.toHtmlEscaped() + "</a>";
 }
 
 QString titleText(const Origin& origin) {
@@ -69,11 +99,10 @@ VerdictBanner::VerdictBanner(QWidget* parent) : QFrame(parent) {
   explanation_ = label(this, "bannerExplanation");
   more_ = label(this, "bannerMore");
   title_->setFont(scaledFont(font(), 1.25));
-  where_->setForegroundRole(QPalette::PlaceholderText);
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(46, 7, 12, 7);
   layout->setSpacing(2);
-  for (QLabel* each : {title_, explanation_, where_, more_}) {
+  for (QLabel* each : {title_, where_, explanation_, more_}) {
     layout->addWidget(each);
     connect(each, &QLabel::linkActivated, this, [this](const QString& link) {
       if (link == "facts") emit factsWanted();
@@ -112,10 +141,7 @@ QString VerdictBanner::moreText(const Document& document) const {
     if (starts > 1) parts << QString("%L1 differences start on their own").arg(starts);
     if (result.counts.propagated) parts << QString("%L1 ops carry it on").arg(result.counts.propagated);
     if (result.counts.healed) parts << QString("%L1 heal it").arg(result.counts.healed);
-    const size_t settings = result.environment.size();
-    parts << QString("<a href='facts'>%1 %2</a>")
-                 .arg(settings == 0 ? QString("no") : QString::number(settings))
-                 .arg(settings == 1 ? "setting differs" : "settings differ");
+    parts << settingsText(result.environment);
     if (result.budgetExceeded) parts << "some stretches are aligned coarsely";
   } else {
     parts << "<a href='facts'>environment and coverage</a>";

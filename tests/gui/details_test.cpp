@@ -7,18 +7,24 @@
 namespace ulpscope::gui {
 namespace {
 
-/// Top-level sections and their rows, without the statistics below.
+/// Sections and their rows, without the statistics below; the ops of a group with their operands.
 std::string dump(const DetailsModel& model) {
   std::string out;
   for (int i = 0; i < model.rowCount(); ++i) {
     const QModelIndex section = model.index(i, 0);
     out += section.data().toString().toStdString() + "\n";
-    for (int j = 0; j < model.rowCount(section); ++j) {
-      QStringList cells;
-      for (int column = 0; column < model.columnCount(); ++column)
-        cells << model.index(j, column, section).data().toString();
-      out += "  " + cells.join(" | ").toStdString() + "\n";
-    }
+    const auto rows = [&](auto& self, const QModelIndex& parent, const std::string& indent) -> void {
+      for (int j = 0; j < model.rowCount(parent); ++j) {
+        QStringList cells;
+        for (int column = 0; column < model.columnCount(); ++column)
+          cells << model.index(j, column, parent).data().toString();
+        const QModelIndex row = model.index(j, 0, parent);
+        const bool op = row.data(DetailsModel::OpRole).toBool();
+        out += indent + (op ? cells[0] : cells.join(" | ")).toStdString() + "\n";
+        if (op) self(self, row, indent + "  ");
+      }
+    };
+    rows(rows, section, "  ");
   }
   return out;
 }
@@ -60,10 +66,10 @@ TEST_F(DetailsTest, NamesTheOpOfEachValueOfAGroup) {
   const auto document = compared();
   model_.setPair(document, document->opening());
   const std::string text = dump(model_);
-  EXPECT_NE(text.find("  gelu: out0 | f32[4, 8] | f32[4, 8] | "), std::string::npos) << text;
-  EXPECT_NE(text.find("  add: out0 | f32[4, 8] | f32[4, 8] | "), std::string::npos) << text;
+  EXPECT_NE(text.find("  gelu  #18\n    out0 | f32[4, 8] | f32[4, 8] | "), std::string::npos) << text;
+  EXPECT_NE(text.find("  add  #19\n    out0 | f32[4, 8] | f32[4, 8] | "), std::string::npos) << text;
   // What gelu hands to add stays inside the group.
-  EXPECT_EQ(text.find("add: arg0"), std::string::npos) << text;
+  EXPECT_NE(text.find("  add  #19\n    arg1 | "), std::string::npos) << text;
 }
 
 TEST_F(DetailsTest, ComparesScalarArguments) {
