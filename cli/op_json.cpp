@@ -102,6 +102,7 @@ Json operandJson(const Reader& trace, const Schema& schema, const Operand& opera
   }
   const Fingerprint print = trace.fingerprint(operand.fingerprint);
   line["digest"] = toHex(print.digest);
+  line["captured"] = trace.captured(operand.fingerprint);
   line["skip"] = operand.skip == SkipReason::none ? Json(nullptr) : Json(name(operand.skip));
   if (print.level != Level::digest) line["statistics"] = statistics(print);
   return line;

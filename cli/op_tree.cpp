@@ -57,6 +57,7 @@ std::string valueText(const Reader& trace, const Operand& operand) {
     const uint64_t infinities = s.positiveInfinity + s.negativeInfinity;
     if (infinities != 0) text += fmt::format(" inf {}", grouped(int64_t(infinities)));
   }
+  if (trace.captured(operand.fingerprint)) text += "  captured";
   if (operand.closure == Closure::broken) text += "  written behind the recorder's back";
   return text;
 }

@@ -44,6 +44,7 @@ std::span<const Verb> verbs();
 Action defineRecord(CLI::App& app);
 Action defineDiff(CLI::App& app);
 Action defineShow(CLI::App& app);
+Action defineValues(CLI::App& app);
 Action defineView(CLI::App& app);
 Action defineDoctor(CLI::App& app);
 

@@ -19,6 +19,10 @@ constexpr Verb kVerbs[] = {
      "  ulpscope show run.ulps --step 0 --module 'transformer.h.0*' --operands\n"
      "  ulpscope show run.ulps --op 'aten::mm*' --format=json",
      false, defineShow},
+    {"values", "compare the captured values of two operands, element by element",
+     "  ulpscope values eager.ulps 31 compiled.ulps 22:after1\n"
+     "  ulpscope values run.ulps 22:before0 run.ulps 22:after0 --by ulps --format=json",
+     false, defineValues},
     {"view", "open one or two traces in the desktop viewer",
      "  ulpscope view eager.ulps compiled.ulps", false, defineView},
     {"doctor", "tell what works here and what does not",

@@ -2,7 +2,7 @@ import re
 
 import pytest
 
-VERBS = ["record", "diff", "show", "view", "doctor"]
+VERBS = ["record", "diff", "show", "values", "view", "doctor"]
 
 
 def test_without_arguments_it_lists_the_verbs(ulpscope):
@@ -37,7 +37,7 @@ def test_an_unknown_verb_names_those_there_are(ulpscope, error_line):
     "arguments, says",
     [
         (["diff", "a.ulps"], "B is required"),
-        (["diff", "a", "b", "--format=html"], "html"),
+        (["diff", "a", "b", "--format=yaml"], "yaml"),
         (["diff", "a", "b", "--rtol=-1"], "--rtol"),
         (["show"], "TRACE is required"),
         (["show", "x", "--nope"], "--nope"),
