@@ -236,7 +236,7 @@ class InputTracer {
   /// A compiled region stands for what its kernels and extern ops do not show by themselves.
   void judgeRegion(int32_t index) {
     Pair& pair = pairing_.pairs[size_t(index)];
-    bool kernels = false, inside = false, region = false;
+    bool kernels = false, carried = false, started = false, region = false;
     const auto look = [&](const AlignedSide& side, const std::vector<int32_t>& pairOf,
                           std::span<const uint32_t> members) {
       for (const uint32_t member : members) {
@@ -248,18 +248,20 @@ class InputTracer {
           const int32_t own = pairOf[i];
           if (own < 0 || own == index) continue;
           const Label label = pairing_.pairs[size_t(own)].label;
-          inside |= label == Label::origin || label == Label::propagated ||
-                    label == Label::source || label == Label::structural;
+          carried |= label == Label::propagated;
+          started |= label == Label::origin || label == Label::source || label == Label::structural;
         }
       }
     };
     look(a_, pairing_.pairOfA, {pairing_.membersA.data() + pair.firstA, pair.countA});
     look(b_, pairing_.pairOfB, {pairing_.membersB.data() + pair.firstB, pair.countB});
     if (!region) return;
-    if (kernels) {
-      // What it returns is made by kernels that are judged themselves; only where those agree can
-      // the region be what differs.
-      if (inside && pair.label == Label::origin) pair.label = Label::propagated;
+    if (started || (carried && kernels)) {
+      // What it returns is made by calls that are judged themselves; only where those agree, or only
+      // carry on what kernels that were not seen began, can the region be what differs.
+      if (pair.label == Label::origin) pair.label = Label::propagated;
+    } else if (kernels) {
+      return;
     } else if (differsInside_[size_t(index)] &&
                (pair.label == Label::identical || pair.label == Label::opaque ||
                 pair.label == Label::healed || pair.label == Label::within)) {

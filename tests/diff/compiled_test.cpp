@@ -43,6 +43,7 @@ class Compiled : public ::testing::Test {
   /// The same in one region: an extern mm and, where they are seen, a kernel of gelu and add.
   void compiled(const Values& v, bool kernelsSeen) const {
     TraceBuilder t(b());
+    if (!kernelsSeen) t.writer().meta("kernels", "not seen: they are called from C++");
     Tensor x = filled(t, 0.1), w = filled(t, 0.2);
     Tensor m = filled(t, v.mm), r = filled(t, v.add), last = filled(t, v.add * 2);
     const OpId region = t.op({.name = "inductor::graph", .inputs = {x, w}, .outputs = {r},
@@ -102,7 +103,24 @@ TEST_F(Compiled, UnseenKernelsAreInsideTheRegion) {
   ASSERT_TRUE(result.first->b);
   EXPECT_EQ(result.first->b->op, "inductor::graph");
   EXPECT_NE(result.first->explanation.find("inside the compiled region"), std::string::npos);
-  EXPECT_FALSE(result.notes.empty());
+  ASSERT_EQ(result.notes.size(), 1u);
+  EXPECT_NE(result.notes[0].find("they are called from C++"), std::string::npos);
+}
+
+TEST_F(Compiled, RegionOfOpsOnlyCarriesOnWhatOneOfThemBegins) {
+  // Compiled alike, and nothing in it is a generated kernel.
+  for (const double value : {2.5, 2.75}) {
+    TraceBuilder t(value == 2.5 ? a() : b());
+    Tensor x = filled(t, 0.1), m = filled(t, value), r = filled(t, value * 2);
+    const OpId region = t.op({.name = "inductor::graph", .inputs = {x}, .outputs = {r},
+                              .kind = OpKind::compiled});
+    t.op({.name = "planted::layer", .inputs = {x}, .outputs = {m}, .parent = region});
+    t.op({.name = "aten::mm", .inputs = {m, x}, .outputs = {r}, .parent = region});
+  }
+  const DiffResult result = diff(a(), b(), {});
+  ASSERT_EQ(result.frontier.size(), 1u);
+  EXPECT_EQ(result.first->op, "planted::layer");
+  EXPECT_TRUE(result.notes.empty());
 }
 
 TEST_F(Compiled, UnseenKernelsThatAgreeAreIdentical) {
