@@ -83,12 +83,12 @@ class RunAligner {
     std::vector<Candidate> candidates;
     for (const auto& [idA, unitsA] : threadsA) {
       std::unordered_map<uint64_t, size_t> counts;
-      for (const uint32_t i : unitsA) ++counts[a_[i].key(4)];
+      for (const uint32_t i : unitsA) ++counts[a_[i].key(5)];
       for (const auto& [idB, unitsB] : threadsB) {
         std::unordered_map<uint64_t, size_t> left = counts;
         size_t common = 0;
         for (const uint32_t j : unitsB) {
-          const auto found = left.find(b_[j].key(4));
+          const auto found = left.find(b_[j].key(5));
           if (found == left.end() || found->second == 0) continue;
           --found->second;
           ++common;

@@ -29,11 +29,11 @@ void alignCoarsely(const std::vector<Unit>& a, const std::vector<Unit>& b, Windo
                    Alignment& alignment) {
   // Strict keys first, so that a module that is unique keeps its place; the loose key fills in.
   std::unordered_map<uint64_t, std::vector<uint32_t>> places;
-  for (uint32_t j = 0; j < window.b.size(); ++j) places[b[window.b[j]].key(4)].push_back(j);
+  for (uint32_t j = 0; j < window.b.size(); ++j) places[b[window.b[j]].key(5)].push_back(j);
   std::unordered_map<uint64_t, size_t> seen;
   std::vector<uint32_t> positionsA, positionsB;
   for (uint32_t i = 0; i < window.a.size(); ++i) {
-    const uint64_t key = a[window.a[i]].key(4);
+    const uint64_t key = a[window.a[i]].key(5);
     const auto found = places.find(key);
     const size_t nth = seen[key]++;
     if (found == places.end() || nth >= found->second.size()) continue;

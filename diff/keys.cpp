@@ -17,7 +17,8 @@ Unit unitOf(const SideIndex& side, size_t i) {
   unit.op = uint32_t(i);
   uint64_t types = 0;
   for (const Operand& operand : side.operandsOf(op)) {
-    // What an op writes follows from what it reads; for the strict keys both count.
+    // What an op writes follows from what it reads, and both count; but where values decide a shape.
+    if (isWritten(operand.role) && side.facts(op).sync) continue;
     types = mix(types, mix(uint64_t(isWritten(operand.role)), side.type(operand.type)));
   }
   const Place place = side.place(i);

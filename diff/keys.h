@@ -12,7 +12,7 @@ namespace ulpscope {
 /// One thing to align: an op, or one original op of a compiled kernel (its provenance), so that a
 /// kernel takes part in the alignment as the ops that it stands for.
 struct Unit {
-  static constexpr int kLevels = 6;
+  static constexpr int kLevels = 7;
   uint32_t op = 0;       ///< index in OpTable::ops
   int32_t source = -1;   ///< index in Provenance::sources; -1: the op itself
   // Hashes of what the op shows; 0: unknown.
@@ -57,9 +57,10 @@ inline uint64_t Unit::key(int level) const {
     switch (level) {
       case 0:
       case 1: return mix(mix(what, where), 1);
-      case 2: return mix(mix(what, uint64_t(line) << 32 | leaf), 2);
-      case 3: return mix(mix(what, leaf), 3);
-      case 4: return mix(what, 4);
+      case 2:
+      case 3: return mix(mix(what, uint64_t(line) << 32 | leaf), 2);
+      case 4: return mix(mix(what, leaf), 3);
+      case 5: return mix(what, 4);
       default: return mix(name, 5);
     }
   }
@@ -68,8 +69,11 @@ inline uint64_t Unit::key(int level) const {
     case 0: return mix(mix(mix(what, scalars), where), makersPlaced);
     case 1: return mix(mix(mix(what, scalars), where), 1);
     case 2: return mix(mix(what, uint64_t(leaf) << 32 | line), makers);
-    case 3: return mix(what, makers);
-    case 4: return mix(what, leaf);
+    // Values decide some shapes (how many rows an expert gets): the same place of the program then
+    // says more than the same shape.
+    case 3: return where == 0 ? mix(what, makers) : mix(mix(variant, where), uint64_t(phase));
+    case 4: return mix(what, makers);
+    case 5: return mix(what, leaf);
     default: return mix(uint64_t(name) << 32 | types, 5);
   }
 }

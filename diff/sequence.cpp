@@ -20,14 +20,14 @@ class WindowAligner {
       byEditDistance(window);
       return;
     }
-    trim(window, level);
+    if (level != kPlaceLevel) trim(window, level);
     if (window.a.empty() || window.b.empty()) return;
     if (const std::vector<Cut> anchors = uniqueAnchors(window, level); !anchors.empty()) {
       split(window, anchors, level, Method::anchor);
       return;
     }
     const int64_t cells = cellsOf(window);
-    if (cells > budget_.windowCells) {
+    if (cells > budget_.windowCells && level != kPlaceLevel) {
       // Too large for a table: the differences of the whole, then the gaps between them.
       std::vector<Cut> common;
       if (differences(window, level, common) && !common.empty()) {
@@ -46,7 +46,8 @@ class WindowAligner {
   }
 
  private:
-  static constexpr int kLastExact = 3;  // looser levels know neither line nor makers of inputs
+  static constexpr int kPlaceLevel = 3;  // knows no types: only a key that is unique says something
+  static constexpr int kLastExact = 4;  // looser levels know neither line nor makers of inputs
   static constexpr int64_t kSmallCells = 100'000;
 
   static int64_t cellsOf(const Window& window) {
