@@ -142,6 +142,10 @@ Action defineDiff(CLI::App& app) {
                  "accept this estimated root-mean-square difference in units in the last place")
       ->check(CLI::NonNegativeNumber);
   app.add_option("--map", flags->options.mapFile, "a file that pairs ops by hand (docs/alignment.md)");
+  app.add_option("--rules", flags->options.rulesFile,
+                 "a file of tolerances for some ops, modules, phases or dtypes (docs/alignment.md)");
+  app.add_flag("--first", flags->options.firstOnly,
+               "stop after the first steps that differ, without reading the rest");
   app.add_option("--noise", flags->options.noiseFile,
                  "a second run of A: what differs between the two is the noise floor");
   return [flags](const Invocation&) { return runDiff(*flags); };

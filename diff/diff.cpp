@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <exception>
+#include <limits>
+#include <optional>
 #include <thread>
 
 #include "diff/align.h"
+#include "diff/conclude.h"
 #include "diff/context.h"
 #include "diff/dataflow.h"
 #include "diff/environment.h"
@@ -14,14 +17,27 @@
 namespace ulpscope {
 namespace {
 
-constexpr double kLeastCommon = 0.02;  // of the shorter side, or the traces have nothing in common
+constexpr int32_t kAllSteps = std::numeric_limits<int32_t>::max();
 
-Side openSide(const std::string& path) {
+/// Reads a trace up to and with a step.
+Side openSide(const std::string& path, int32_t lastStep) {
   Side side;
   side.path = path;
   side.reader = std::make_shared<Reader>(path);
-  side.ops = side.reader->readAll();
   side.complete = side.reader->complete();
+  if (lastStep == kAllSteps) {
+    side.ops = side.reader->readAll();
+  } else {
+    side.complete = true;  // of these steps nothing is missing: later ones were begun
+    for (const int32_t step : side.reader->steps()) {
+      if (step > lastStep) break;
+      OpTable table = side.reader->readStep(step);
+      for (Op& op : table.ops) op.firstOperand += uint32_t(side.ops.operands.size());
+      side.ops.ops.insert(side.ops.ops.end(), table.ops.begin(), table.ops.end());
+      side.ops.operands.insert(side.ops.operands.end(), table.operands.begin(),
+                               table.operands.end());
+    }
+  }
   side.coverage = side.reader->coverage();
   side.kernels = std::count_if(side.ops.ops.begin(), side.ops.ops.end(),
                                [](const Op& op) { return op.kind == OpKind::kernel; });
@@ -53,11 +69,12 @@ class Engine {
  public:
   explicit Engine(const DiffOptions& options) : options_(options) {}
 
-  DiffResult run(const std::string& pathA, const std::string& pathB) {
+  DiffResult run(const std::string& pathA, const std::string& pathB, int32_t lastStep) {
     context_ = std::make_shared<DiffContext>();
     context_->mapping = readMapping(options_.mapFile);
     progress(0);
-    together([&] { result_.a = openSide(pathA); }, [&] { result_.b = openSide(pathB); });
+    together([&] { result_.a = openSide(pathA, lastStep); },
+             [&] { result_.b = openSide(pathB, lastStep); });
     progress(0.3);
     together([&] { context_->indexA = std::make_unique<SideIndex>(result_.a, nullptr); },
              [&] { context_->indexB = std::make_unique<SideIndex>(result_.b, &context_->mapping); });
@@ -219,7 +236,7 @@ class Engine {
     return noise.errorsOfA();
   }
   DiffResult runKeeping(const std::string& pathA, const std::string& pathB) {
-    DiffResult result = run(pathA, pathB);
+    DiffResult result = run(pathA, pathB, kAllSteps);
     return result;
   }
 
@@ -250,99 +267,10 @@ class Engine {
     c.unitsA = {};
     c.unitsB = {};
     result_.context = context_;
-    count();
     for (const int32_t pair : c.growth.frontier) result_.frontier.push_back(describe(result_, pair));
     if (c.growth.first >= 0) result_.first = result_.frontier[size_t(c.growth.first)];
     if (c.growth.dominant >= 0) result_.dominant = result_.frontier[size_t(c.growth.dominant)];
-    decide();
-    note();
-  }
-
-  void count() {
-    Counts& counts = result_.counts;
-    for (const Pair& pair : result_.pairs) {
-      if (pair.countA > 0 && pair.countB > 0) ++counts.pairs;
-      switch (pair.label) {
-        case Label::identical: ++counts.identical; break;
-        case Label::within: ++counts.within; break;
-        case Label::origin: ++counts.origin; break;
-        case Label::propagated: ++counts.propagated; break;
-        case Label::healed: ++counts.healed; break;
-        case Label::structural: ++counts.structural; break;
-        case Label::source: ++counts.source; break;
-        case Label::opaque: ++counts.opaque; break;
-      }
-    }
-  }
-
-  void decide() {
-    const size_t shorter = std::min(result_.a.ops.ops.size(), result_.b.ops.ops.size());
-    if (result_.counts.pairs == 0 || double(result_.counts.pairs) < kLeastCommon * double(shorter)) {
-      const bool empty = shorter == 0;
-      result_.verdict = Verdict::notComparable;
-      result_.notComparableReason =
-          empty ? (result_.a.ops.ops.empty() ? "A holds no op" : "B holds no op")
-                : "the two traces have next to nothing in common: they look like different programs";
-      return;
-    }
-    if (result_.first) {
-      const bool structural =
-          std::any_of(result_.frontier.begin(), result_.frontier.end(),
-                      [](const Origin& origin) { return origin.label == Label::structural; });
-      result_.verdict = structural ? Verdict::structural : Verdict::numeric;
-      return;
-    }
-    if (cut_ || (!result_.a.complete && !result_.b.complete)) {
-      result_.verdict = Verdict::notComparable;
-      result_.notComparableReason =
-          std::string(!result_.a.complete && !result_.b.complete ? "both traces were"
-                      : !result_.a.complete                      ? "A was"
-                                                                 : "B was") +
-          " cut short before any difference; what both recorded agrees";
-      return;
-    }
-    result_.verdict = result_.counts.within > 0 ? Verdict::withinTolerance : Verdict::identical;
-  }
-
-  void note() {
-    std::vector<std::string>& notes = result_.notes;
-    if (result_.budgetExceeded) {
-      notes.push_back("Some stretch was too large and too different to align op by op: it was "
-                      "aligned by order alone, with low confidence.");
-    }
-    for (const auto& [index, name] :
-         {std::pair(context_->indexA.get(), "A"), std::pair(context_->indexB.get(), "B")}) {
-      const std::string kernels = index->reader().meta("kernels");
-      if (!kernels.empty()) {
-        notes.push_back("Of compiled code in " + std::string(name) + ", " + kernels +
-                        ". Its inputs, outputs and calls of other ops are compared.");
-      }
-    }
-    int64_t harmless = 0;
-    for (size_t p = 0; p < result_.pairs.size(); ++p) {
-      if (result_.pairs[p].label != Label::structural) continue;
-      harmless += std::find(context_->growth.frontier.begin(), context_->growth.frontier.end(),
-                            int32_t(p)) == context_->growth.frontier.end();
-    }
-    if (harmless > 0 && !result_.first) {
-      notes.push_back(std::to_string(harmless) +
-                      " stretches of ops exist on one side only and change no value that was "
-                      "compared (views, copies, or ops that compiled code leaves out).");
-    }
-    if (hostDiffered_) {
-      notes.push_back("A differing value reached the host (item() or the like): scalars and shapes "
-                      "after it may differ because of it.");
-    }
-    for (const auto& [side, name] : {std::pair(&result_.a, "A"), std::pair(&result_.b, "B")}) {
-      if (!side->complete) {
-        notes.push_back(std::string(name) + " was cut short: what it lacks at its end is not "
-                        "counted as a difference.");
-      }
-      if (side->coverage.closureBroken > 0) {
-        notes.push_back(std::to_string(side->coverage.closureBroken) + " inputs of " + name +
-                        " were written by something that the recorder did not see.");
-      }
-    }
+    conclude(result_, cut_, hostDiffered_);
   }
 
   const DiffOptions& options_;
@@ -353,10 +281,33 @@ class Engine {
   bool hostDiffered_ = false;
 };
 
+/// Compares ever longer beginnings of the two runs until one holds a difference; none where they
+/// have no steps to go by, or where nothing differs before the last ones.
+std::optional<DiffResult> diffOfFirstSteps(const std::string& a, const std::string& b,
+                                           const DiffOptions& options) {
+  const std::vector<int32_t> stepsA = Reader(a).steps(), stepsB = Reader(b).steps();
+  const size_t common = std::min(stepsA.size(), stepsB.size());
+  for (size_t count = 1; count < common; count *= 2) {
+    // Steps are paired by their number: look as far as both have gone.
+    const int32_t last = std::min(stepsA[count - 1], stepsB[count - 1]);
+    DiffResult result = Engine(options).run(a, b, last);
+    if (!result.first || result.verdict == Verdict::notComparable) continue;
+    result.notes.push_back("Only what comes before step " + std::to_string(last + 1) +
+                           " was read, as --first asks: what starts later, the dominant origin and "
+                           "the counts are not known.");
+    result.dominant.reset();
+    return result;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 DiffResult diff(const std::string& a, const std::string& b, const DiffOptions& options) {
-  return Engine(options).run(a, b);
+  if (options.firstOnly) {
+    if (std::optional<DiffResult> found = diffOfFirstSteps(a, b, options)) return std::move(*found);
+  }
+  return Engine(options).run(a, b, kAllSteps);
 }
 
 int exitStatus(Verdict verdict) {

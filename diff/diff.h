@@ -18,6 +18,9 @@ struct DiffOptions {
   std::string mapFile;    ///< "" none; see docs/alignment.md
   std::string rulesFile;  ///< "" none; tolerances for some ops, see docs/alignment.md
   std::string noiseFile;  ///< a second run of A: what differs between the two is the noise floor
+  /// Stop after the first steps that hold a difference: `first` and the frontier so far, without
+  /// reading the rest.
+  bool firstOnly = false;
   /// Called now and then with the share done, 0..1; return false to cancel (diff throws Cancelled).
   std::function<bool(double)> progress;
 };

@@ -11,6 +11,9 @@ namespace {
 // Decoded chunks that are kept: consecutive ops refer to few of them.
 constexpr size_t kKeptChunks = 32;
 
+// How many digests are read beyond the one that is asked for, so that reading on costs few queries.
+constexpr int64_t kDigestsAhead = 1 << 16;
+
 }  // namespace
 
 FingerprintTable::FingerprintTable(sqlite::Database& database, bool live)
@@ -18,11 +21,15 @@ FingerprintTable::FingerprintTable(sqlite::Database& database, bool live)
       rests_(database, "SELECT rests FROM fingerprint WHERE first = ?"),
       live_(live) {}
 
-void FingerprintTable::load() {
+void FingerprintTable::load(int64_t until) {
   sqlite::Statement rows(
       database_, "SELECT first, count, digests FROM fingerprint WHERE first > ? ORDER BY first");
   rows.bind(1, static_cast<int64_t>(digests_.size()));
-  while (rows.step()) {
+  while (static_cast<int64_t>(digests_.size()) < until + kDigestsAhead) {
+    if (!rows.step()) {
+      loaded_ = true;
+      return;
+    }
     const int64_t first = rows.integer(0);
     const int64_t count = rows.integer(1);
     const auto packed = rows.blob(2);
@@ -35,13 +42,12 @@ void FingerprintTable::load() {
     std::memcpy(digests_.data() + first - 1, packed.data(), packed.size());
     chunks_.push_back({first, count});
   }
-  loaded_ = true;
 }
 
 bool FingerprintTable::has(FingerprintId id) {
   if (id.value <= 0) return false;
   const auto known = [&] { return id.value <= static_cast<int64_t>(digests_.size()); };
-  if (!known() && (!loaded_ || live_)) load();
+  if (!known() && (!loaded_ || live_)) load(id.value);
   return known();
 }
 

@@ -9,7 +9,7 @@
 
 namespace ulpscope {
 
-/// The fingerprint table for reading: all digests in memory after the first use, statistics and
+/// The fingerprint table for reading: digests in memory as far as they were asked for, statistics and
 /// sketches a chunk at a time. Throws Malformed and TraceError.
 class FingerprintTable {
  public:
@@ -37,7 +37,7 @@ class FingerprintTable {
   };
 
   bool has(FingerprintId id);
-  void load();
+  void load(int64_t until);
   Decoded decode(const Chunk& chunk);
 
   sqlite::Database& database_;

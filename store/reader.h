@@ -62,7 +62,7 @@ class Reader {
   OpTable readStep(int32_t step) const;
   std::vector<int32_t> steps() const;
 
-  Digest digest(FingerprintId id) const;  ///< all digests are kept in memory after the first call
+  Digest digest(FingerprintId id) const;  ///< kept in memory, as far as the highest asked for
   Fingerprint fingerprint(FingerprintId id) const;
 
   /// Are the values of tensors with this fingerprint in the trace? Whatever was captured, each
