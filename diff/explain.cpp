@@ -81,6 +81,20 @@ class Describer {
     return members.front();
   }
 
+  /// The op of a group that computed what the one named for it may only have moved or reshaped.
+  static std::string computing(const SideIndex& side, std::span<const uint32_t> members,
+                               const OriginSide& named) {
+    const auto own = std::find_if(members.begin(), members.end(), [&](uint32_t member) {
+      return side.ops()[member].id == named.id;
+    });
+    if (own == members.end() || !side.facts(side.ops()[*own]).movesData) return named.op;
+    for (auto before = own; before != members.begin();) {
+      const Op& op = side.ops()[*--before];
+      if (!side.facts(op).movesData) return side.schema(op).name;
+    }
+    return named.op;
+  }
+
   const Provenance* provenance(const SideIndex& side, uint32_t member) const {
     const Op& op = side.ops()[member];
     if (!op.provenance) return nullptr;
@@ -114,6 +128,10 @@ class Describer {
       }
     }
     origin_.op = plain != nullptr ? plain->op : origin_.a ? origin_.a->op : origin_.b->op;
+    if (plain != nullptr && pair_.difference != Difference::alias) {
+      origin_.op = plain == &*origin_.a ? computing(a(), result_.opsA(pair_), *plain)
+                                        : computing(b(), result_.opsB(pair_), *plain);
+    }
     if (pair_.difference == Difference::random) {
       for (const auto* one : {&origin_.a, &origin_.b}) {
         Schema schema;
@@ -352,6 +370,10 @@ class Describer {
     if (pair_.difference == Difference::random) {
       return "It draws random numbers and gets others in B: another seed, or a generator that was "
              "used differently before.";
+    }
+    if (pair_.difference == Difference::unknown) {
+      return "It computes with memory that nobody had written (torch.empty or the like), which holds "
+             "something else in each run.";
     }
     const bool parameter =
         pair_.operandA >= 0 && (a().operands()[size_t(pair_.operandA)].flags & kParameter);

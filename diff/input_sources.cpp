@@ -80,6 +80,7 @@ class InputTracer {
     }
     differed_ |= pair.label == Label::origin || pair.label == Label::structural || source || rewired;
     if (pair.label != Label::propagated && pair.label != Label::healed) return;
+    if (!source && !hidden && !rewired && readsUnmade(index)) return;
     if (source || hidden) {
       const DifferingInput& input = judgement_.inputs[size_t(sourceInput)];
       const Compared compared =
@@ -102,6 +103,43 @@ class InputTracer {
       pair.operandA = int32_t(input.a);
       pair.operandB = int32_t(input.b);
     }
+  }
+
+  /// Does all that differs among what it reads come from memory that nobody had written? An op that
+  /// writes another part of it, or shows it in another form, leaves it at that; one that computes with
+  /// it is where the runs part.
+  bool readsUnmade(int32_t index) {
+    Pair& pair = pairing_.pairs[size_t(index)];
+    if (pair.label != Label::propagated) return false;
+    bool writes = true;
+    int32_t first = -1;
+    const std::span<const DifferingInput> inputs = judgement_.of(size_t(index));
+    for (const DifferingInput& input : inputs) {
+      if (input.from != DifferingInput::From::pair || input.maker < 0 || input.derived ||
+          !judgement_.unmade[size_t(input.maker)]) {
+        return false;
+      }
+      if (a_.index.operands()[input.a].role == Role::input) {
+        writes = false;
+        if (first < 0) first = int32_t(&input - inputs.data());
+      }
+    }
+    if (inputs.empty()) return false;
+    const auto moves = [](const AlignedSide& side, std::span<const uint32_t> members) {
+      return std::all_of(members.begin(), members.end(), [&](uint32_t member) {
+        return side.index.facts(side.index.ops()[member]).movesData;
+      });
+    };
+    pair.difference = Difference::unknown;
+    if (writes || moves(a_, {pairing_.membersA.data() + pair.firstA, pair.countA})) {
+      pair.label = Label::opaque;
+      judgement_.unmade[size_t(index)] = true;
+    } else {
+      pair.label = Label::source;
+      pair.operandA = int32_t(inputs[size_t(first)].a);
+      pair.operandB = int32_t(inputs[size_t(first)].b);
+    }
+    return true;
   }
 
   /// Made inside a compiled region by a kernel that was not seen? Then the region is the maker.

@@ -25,6 +25,7 @@ class PairJudge {
     const size_t count = pairing_.pairs.size();
     judgement_.effective.assign(count, false);
     judgement_.unexplained.assign(count, false);
+    judgement_.unmade.assign(count, false);
     judgement_.firstInput.assign(count + 1, 0);
     for (size_t p = 0; p < count; ++p) {
       judgePair(int32_t(p));
@@ -188,6 +189,9 @@ class PairJudge {
     }
     const Difference kind = out.a < 0 ? Difference::none : kindOf(out.worstCompared, terms);
     if (!inDiffers) {
+      if (out.differ > 0 && single && readsUnmade(index)) {
+        return;
+      }
       if (out.differ > 0) {
         const bool replaced = pair.method == Method::producers && !sameOp;
         if (replaced && kind != Difference::rounding && kind != Difference::bitwise) {
@@ -216,6 +220,34 @@ class PairJudge {
     } else {
       set(pair, out.within > 0 ? Label::within : Label::healed, kind);
     }
+  }
+
+  /// Does this pair, which differs, read memory that nobody had written (torch.empty)? Where it only
+  /// writes into it, the rest of that memory is what differs: no evidence of anything.
+  bool readsUnmade(int32_t index) {
+    Pair& pair = pairing_.pairs[size_t(index)];
+    const auto find = [&](const SideIndex& side, uint32_t member) {
+      const Op& op = side.ops()[member];
+      int32_t found = -1;
+      for (uint32_t k = op.firstOperand; k < op.firstOperand + op.operandCount; ++k) {
+        const Operand& operand = side.operands()[k];
+        if (!isRead(operand.role) || operand.skip != SkipReason::uninitialised) continue;
+        if (found < 0 || operand.role == Role::input) found = int32_t(k);
+      }
+      return found;
+    };
+    const int32_t inA = find(a_.index, pairing_.membersA[pair.firstA]);
+    const int32_t inB = find(b_.index, pairing_.membersB[pair.firstB]);
+    if (inA < 0 || inB < 0) return false;
+    if (a_.index.operands()[size_t(inA)].role == Role::input) {
+      set(pair, Label::source, Difference::unknown);
+      pair.operandA = inA;
+      pair.operandB = inB;
+    } else {
+      set(pair, Label::opaque, Difference::unknown);
+      judgement_.unmade[size_t(index)] = true;
+    }
+    return true;
   }
 
   void judgeLonely(int32_t index) {

@@ -33,6 +33,8 @@ struct Judgement {
   std::vector<bool> effective;
   /// By pair: which stretches without a partner can't be anything but a difference of the programs.
   std::vector<bool> unexplained;
+  /// By pair: it differs, as far as is known, by what it left of memory that nobody had written.
+  std::vector<bool> unmade;
   bool hostDiffered = false;  ///< a differing value reached the host (item(), nonzero)
   std::span<const DifferingInput> of(size_t pair) const {
     return {inputs.data() + firstInput[pair], firstInput[pair + 1] - firstInput[pair]};
