@@ -72,6 +72,7 @@ class InputTracer {
       } else if (input.from == DifferingInput::From::nobody ||
                  input.from == DifferingInput::From::hidden) {
         const bool unseen = input.from == DifferingInput::From::hidden && input.maker < 0;
+        if (isFilledByKernel(index, input)) continue;
         if (unseen && differed_) continue;  // made of what differs already, as far as can be known
         if (!isNewSource(input)) continue;
         (input.from == DifferingInput::From::nobody ? source : hidden) = true;
@@ -103,6 +104,24 @@ class InputTracer {
       pair.operandA = int32_t(input.a);
       pair.operandB = int32_t(input.b);
     }
+  }
+
+  /// Does a kernel write the memory of this input itself, part by part, before it reads it? Then what
+  /// was there before it is not what it computes with.
+  bool isFilledByKernel(int32_t index, const DifferingInput& input) const {
+    const Pair& pair = pairing_.pairs[size_t(index)];
+    const StorageId storage = a_.index.operands()[input.a].storage;
+    for (uint32_t m = pair.firstA; m < pair.firstA + pair.countA; ++m) {
+      const Op& op = a_.index.ops()[pairing_.membersA[m]];
+      if (op.kind != OpKind::kernel) continue;
+      for (const Operand& operand : a_.index.operandsOf(op)) {
+        if (operand.role != Role::input && operand.role != Role::before &&
+            operand.storage == storage) {
+          return true;
+        }
+      }
+    }
+    return false;
   }
 
   /// Does all that differs among what it reads come from memory that nobody had written? An op that

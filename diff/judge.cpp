@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <unordered_map>
 
 #include "diff/confidence.h"
 #include "diff/dataflow.h"
@@ -29,6 +30,7 @@ class PairJudge {
     judgement_.firstInput.assign(count + 1, 0);
     for (size_t p = 0; p < count; ++p) {
       judgePair(int32_t(p));
+      noteWrites(int32_t(p));
       judgement_.firstInput[p + 1] = uint32_t(judgement_.inputs.size());
     }
     traceInputs(a_, b_, pairing_, matcher_, values_, differences_, judgement_);
@@ -238,7 +240,7 @@ class PairJudge {
     };
     const int32_t inA = find(a_.index, pairing_.membersA[pair.firstA]);
     const int32_t inB = find(b_.index, pairing_.membersB[pair.firstB]);
-    if (inA < 0 || inB < 0) return false;
+    if (inA < 0 || inB < 0) return fillsPart(index);
     if (a_.index.operands()[size_t(inA)].role == Role::input) {
       set(pair, Label::source, Difference::unknown);
       pair.operandA = inA;
@@ -248,6 +250,36 @@ class PairJudge {
       judgement_.unmade[size_t(index)] = true;
     }
     return true;
+  }
+
+  /// A kernel with an op in it that writes in place fills a part of a buffer; until all parts are
+  /// filled, the rest is what nobody had written.
+  bool fillsPart(int32_t index) {
+    Pair& pair = pairing_.pairs[size_t(index)];
+    const Op& op = a_.index.ops()[pairing_.membersA[pair.firstA]];
+    if (op.kind != OpKind::kernel || !op.provenance || pair.operandA < 0) return false;
+    const auto& sources = a_.index.reader().provenance(op.provenance).sources;
+    if (std::none_of(sources.begin(), sources.end(),
+                     [](const SourceOp& source) { return source.op.ends_with('_'); })) {
+      return false;
+    }
+    const auto written = kernelWriters_.find(a_.index.operands()[size_t(pair.operandA)].storage.value);
+    if (written != kernelWriters_.end() && !judgement_.unmade[size_t(written->second)]) return false;
+    set(pair, Label::opaque, Difference::unknown);
+    judgement_.unmade[size_t(index)] = true;
+    return true;
+  }
+
+  /// Remembers which pair wrote the buffers of a kernel last.
+  void noteWrites(int32_t index) {
+    const Pair& pair = pairing_.pairs[size_t(index)];
+    for (uint32_t m = pair.firstA; m < pair.firstA + pair.countA; ++m) {
+      const Op& op = a_.index.ops()[pairing_.membersA[m]];
+      if (op.kind != OpKind::kernel) continue;
+      for (const Operand& operand : a_.index.operandsOf(op)) {
+        if (isWritten(operand.role)) kernelWriters_[operand.storage.value] = index;
+      }
+    }
   }
 
   void judgeLonely(int32_t index) {
@@ -349,6 +381,7 @@ class PairJudge {
   ValueComparer& values_;
   const Allowance& allowance_;
   Judgement judgement_;
+  std::unordered_map<int64_t, int32_t> kernelWriters_;  // storage of A: the pair that wrote it last
   ResultDifferences differences_;
   const bool mixed_;
   int32_t host_ = -1;  // the last pair by which a differing value reached the host
