@@ -111,6 +111,9 @@ void meta(std::string_view key, std::string_view value) noexcept {
 void event(std::string_view kind, std::string_view json) noexcept {
   guarded("event", [&](Session& session) { session.event(kind, json); });
 }
+void notSeen(std::string_view reason) noexcept {
+  guarded("notSeen", [&](Session& session) { session.notSeen(reason); });
+}
 void flush() noexcept {
   guarded("flush", [](Session& session) { session.flush(); });
 }
@@ -155,7 +158,7 @@ Call::Call(OpKind kind, SchemaId schema, ProvenanceId provenance,
     }
     OpFrame& frame = openFrame(*thread, state.get());
     frame.recorded = true;
-    frame.hides = kind == OpKind::kernel;
+    frame.hides = kind != OpKind::compiled;
     frame.op.kind = kind;
     frame.op.parent = parent;
     frame.op.schema = schema;

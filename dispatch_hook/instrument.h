@@ -50,6 +50,8 @@ ULPSCOPE_API ProvenanceId provenance(const Provenance& provenance) noexcept;
 ULPSCOPE_API void environment(std::string_view key, std::string_view value) noexcept;
 ULPSCOPE_API void meta(std::string_view key, std::string_view value) noexcept;
 ULPSCOPE_API void event(std::string_view kind, std::string_view json) noexcept;
+/// Some kernels, or what they stand for, are not in the trace. The reasons make its fact `kernels`.
+ULPSCOPE_API void notSeen(std::string_view reason) noexcept;
 /// Commits everything recorded so far (before exec, say).
 ULPSCOPE_API void flush() noexcept;
 

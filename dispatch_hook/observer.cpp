@@ -460,9 +460,8 @@ void placeOp(Session& session, ThreadState& thread, RawOp& op, bool requiresGrad
   if (const auto provider = stackProvider.load(std::memory_order_relaxed)) {
     op.stack = provider(session.options.stacks);
   }
-  if (const auto provider = provenanceProvider.load(std::memory_order_relaxed)) {
-    op.provenance = provider();
-  }
+  const auto origin = provenanceProvider.load(std::memory_order_relaxed);
+  if (origin != nullptr && !op.provenance) op.provenance = origin();
 }
 
 OpFrame& openFrame(ThreadState& thread, const void* key) { return open(thread, key); }

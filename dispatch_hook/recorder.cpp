@@ -6,6 +6,7 @@
 #include <mutex>
 #include <stdexcept>
 
+#include "dispatch_hook/native/taps.h"
 #include "dispatch_hook/session.h"
 
 namespace ulpscope {
@@ -60,6 +61,7 @@ std::string startRecording(const RecorderOptions& options) noexcept {
     }
     currentSession.store(session, std::memory_order_release);
     installObserver();
+    native::installTaps();
     return {};
   } catch (const std::exception& error) {
     currentSession.store(nullptr);

@@ -1,7 +1,5 @@
 #include "dispatch_hook/schema_info.h"
 
-#include <ATen/core/dispatch/Dispatcher.h>
-
 #include <algorithm>
 #include <array>
 #include <string_view>
@@ -76,6 +74,12 @@ IntegerMeaning meaningOf(const c10::TypePtr& type) {
   }
 }
 
+/// The type inside an optional.
+c10::TypePtr elementOf(const c10::TypePtr& type) {
+  const auto optional = type->cast<c10::OptionalType>();
+  return optional ? optional->getElementType() : type;
+}
+
 std::unique_ptr<SchemaInfo> describe(const c10::OperatorHandle& op) {
   auto info = std::make_unique<SchemaInfo>();
   const c10::FunctionSchema& schema = op.schema();
@@ -118,6 +122,7 @@ std::unique_ptr<SchemaInfo> describe(const c10::OperatorHandle& op) {
     }
     info->arguments.push_back(use);
     info->meanings.push_back(meaningOf(argument.real_type()));
+    info->types.push_back(elementOf(argument.type()));
   }
   for (const c10::Argument& result : schema.returns()) {
     info->schema.returns.push_back(result.name());
@@ -178,9 +183,7 @@ struct SchemaCache {
 
 namespace {
 
-const SchemaInfo* lookUp(const at::RecordFunction& function, uint64_t epoch) {
-  const std::optional<c10::OperatorName> name = function.operator_name();
-  if (!name) return nullptr;
+const SchemaInfo* lookUp(const c10::OperatorName& name, uint64_t epoch) {
   AllInfos& all = allInfos();
   const std::lock_guard guard(all.mutex);
   if (all.epoch != epoch) {
@@ -188,11 +191,11 @@ const SchemaInfo* lookUp(const at::RecordFunction& function, uint64_t epoch) {
     all.infos.clear();
     all.epoch = epoch;
   }
-  const auto found = all.infos.find(*name);
+  const auto found = all.infos.find(name);
   if (found != all.infos.end()) return found->second.get();
-  const std::optional<c10::OperatorHandle> op = c10::Dispatcher::singleton().findSchema(*name);
+  const std::optional<c10::OperatorHandle> op = c10::Dispatcher::singleton().findSchema(name);
   if (!op) return nullptr;
-  return all.infos.emplace(*name, describe(*op)).first->second.get();
+  return all.infos.emplace(name, describe(*op)).first->second.get();
 }
 
 }  // namespace
@@ -217,6 +220,10 @@ bool SchemaInfo::wanted(Session& session) const {
   return fresh;
 }
 
+const SchemaInfo* schemaInfo(const c10::OperatorHandle& op) {
+  return lookUp(op.operator_name(), deregistered.load(std::memory_order_acquire));
+}
+
 const SchemaInfo* schemaInfo(ThreadState& thread, const at::RecordFunction& function) {
   // A schema's strings stay where they are while it is registered; a record that is no dispatcher
   // call has a name elsewhere in memory.
@@ -232,7 +239,9 @@ const SchemaInfo* schemaInfo(ThreadState& thread, const at::RecordFunction& func
   const uint64_t bits = reinterpret_cast<uintptr_t>(name) * 0x9E3779B97F4A7C15u;
   CacheLine& line = mine.lines[bits >> 54];
   if (line.name == name && line.overload == overload && line.info != nullptr) return line.info;
-  const SchemaInfo* info = lookUp(function, epoch);
+  const std::optional<c10::OperatorName> operatorName = function.operator_name();
+  if (!operatorName) return nullptr;
+  const SchemaInfo* info = lookUp(*operatorName, epoch);
   if (info != nullptr) line = {name, overload, info};
   return info;
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/function_schema.h>
 #include <ATen/record_function.h>
 
@@ -37,6 +38,7 @@ struct SchemaInfo {
   bool asynchronous = false;  ///< results are there only after a wait
   std::vector<ArgumentUse> arguments;
   std::vector<IntegerMeaning> meanings;
+  std::vector<c10::TypePtr> types;  ///< of the arguments
   int trainingFlag = -1;  ///< index of the argument that ArgumentUse::readWriteInTraining looks at
   size_t returns = 0;
   std::vector<bool> returnsWritten;  ///< the return is a written argument
@@ -50,6 +52,8 @@ struct SchemaInfo {
   mutable std::atomic<uint64_t> filter_{0};    // generation << 1 | wanted
 };
 
+/// Of an operator that is called without the dispatcher. Lives as long as the process.
+const SchemaInfo* schemaInfo(const c10::OperatorHandle& op);
 /// Null for a record that is not a dispatcher call. Cached per thread by the schema's address.
 const SchemaInfo* schemaInfo(ThreadState& thread, const at::RecordFunction& function);
 

@@ -152,6 +152,17 @@ void Session::event(std::string_view kind, std::string_view json) {
   say(Early::Kind::event, kind, json);
 }
 
+void Session::notSeen(std::string_view reason) {
+  std::string all = "not seen: ";
+  {
+    const std::lock_guard guard(mutex_);
+    if (std::ranges::find(notSeen_, reason) != notSeen_.end()) return;
+    notSeen_.emplace_back(reason);
+    for (const std::string& each : notSeen_) all += (&each == notSeen_.data() ? "" : "; ") + each;
+  }
+  meta("kernels", all);
+}
+
 void Session::flush() {
   collect();
   if (Writer* writer = writerIfCreated()) writer->flush();

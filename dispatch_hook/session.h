@@ -97,6 +97,8 @@ class Session {
   void environment(std::string_view key, std::string_view value);
   void meta(std::string_view key, std::string_view value);
   void event(std::string_view kind, std::string_view json);
+  /// Adds a reason to the fact `kernels`, once.
+  void notSeen(std::string_view reason);
   void flush();
 
   /// Counts a failure of the recorder itself and, the first few times, says it in the trace.
@@ -131,6 +133,7 @@ class Session {
   std::vector<Early> early_;  ///< what was said before the first op
   void tell(Writer& writer, const Early& said);
   void say(Early::Kind kind, std::string_view first, std::string_view second);
+  std::vector<std::string> notSeen_;
   std::unordered_map<uint64_t, uint32_t> threads_;
   uint32_t threadCount_ = 0;
   std::unique_ptr<StorageTable> storages_;

@@ -7,28 +7,11 @@
 #include <string>
 #include <vector>
 
+#include "dispatch_hook/interned_id.h"
 #include "store/records.h"
 
 /// Which instructions of generated code are calls of which kernel, and what those calls stand for.
 namespace ulpscope::python {
-
-/// The last id that a recording gave to something, remembered for as long as that recording lasts.
-template <class Id>
-class InternedId {
- public:
-  template <class Make>
-  Id get(uint64_t generation, Make&& make) {
-    if (generation_ != generation) {
-      id_ = make();
-      generation_ = generation;
-    }
-    return id_;
-  }
-
- private:
-  uint64_t generation_ = 0;
-  Id id_;
-};
 
 struct CallSite {
   Provenance provenance;
