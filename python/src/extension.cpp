@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "dispatch_hook/instrument.h"
+#include "dispatch_hook/native/taps.h"
 #include "dispatch_hook/recorder.h"
 #ifdef ULPSCOPE_KERNEL_TAP
 #include "python/src/kernel_tap.h"
@@ -179,6 +180,10 @@ PYBIND11_MODULE(_C, extension) {
   });
   extension.def("meta", [](const std::string& key, const std::string& value) {
     instrument::meta(key, value);
+  });
+  extension.def("not_seen", [](const std::string& reason) { instrument::notSeen(reason); });
+  extension.def("tap_native", [](const std::string& path, const std::string& record) {
+    native::tapLoaded(path, record);
   });
   extension.def("schema", &internSchema, py::arg("name"), py::arg("overload"),
                 py::arg("arguments"), py::arg("returns"));

@@ -54,9 +54,8 @@ def at_start(c) -> None:
     try:
         from . import taps
 
-        reasons = taps.unseen()
-        if reasons:
-            c.meta("kernels", "not seen: " + "; ".join(reasons))
+        for reason in taps.unseen():
+            c.not_seen(reason)
     except Exception as error:
         report("cannot say which kernels are not seen", error)
 

@@ -7,6 +7,7 @@ nothing is compiled has it too.
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import asdict, dataclass, field
 
 from . import report
@@ -78,6 +79,21 @@ class GraphRecord:
                 site["extern"],
             )
         return record
+
+
+FILE = "ulpscope.json"  # beside the code of an AOTInductor package
+
+
+def write(record: GraphRecord, files) -> None:
+    """Puts the record beside what AOTInductor has compiled: a library's path, or a package's files."""
+    listed = isinstance(files, list)
+    code = [f for f in files if isinstance(f, str)] if listed else [files]
+    library = next(f for f in code if f.endswith((".so", ".cpp")))
+    path = os.path.join(os.path.dirname(library), FILE)
+    with open(path, "w") as out:
+        json.dump(record.pack(), out)
+    if listed:
+        files.append(path)
 
 
 def of(compiled) -> GraphRecord:

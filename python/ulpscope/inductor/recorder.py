@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from types import ModuleType
 
 from . import compile_events, higher_order, record, signature
@@ -10,12 +11,10 @@ from . import compile_events, higher_order, record, signature
 class Recorder:
     def __init__(self, c: ModuleType):
         self._c = c
-        self.missing: list[str] = []
 
     def not_seen(self, reason: str) -> None:
         """Says in the trace that some kernels, or their origins, are not in it."""
-        self.missing.append(reason)
-        self._c.meta("kernels", "not seen: " + "; ".join(self.missing))
+        self._c.not_seen(reason)
 
     def kernel(self, function, name: str, parameters: list[signature.Parameter], source: str):
         tap = self._c.KernelTap(function, name, [(p.name, p.access) for p in parameters], source)
@@ -49,7 +48,16 @@ class Recorder:
     def subgraphs(self, source: str, scope: dict) -> None:
         higher_order.tap_subgraphs(self._c, source, scope)
 
-    def graph(self, compiled, graph_kwargs, cached: bool) -> None:
+    def _native(self, name: str, compiled, scope: dict) -> None:
+        """A graph whose kernels are called from C++: what its library calls is caught there."""
+        module = getattr((scope or {}).get("inductor_entry"), "__self__", None)
+        library = getattr(module, "__file__", None)
+        if library is None:
+            self.not_seen(f"graph {name} calls its kernels from C++, from a library that was not found")
+            return
+        self._c.tap_native(library, json.dumps(record.of(compiled).pack()))
+
+    def graph(self, compiled, graph_kwargs, scope: dict, cached: bool) -> None:
         if compiled.current_callable is None:
             return
         kind = "forward"
@@ -59,7 +67,7 @@ class Recorder:
             kind = "inference"
         name = f"{_compile_id()} {kind}"
         if "CppWrapperCodeCache" in compiled.source_code:
-            self.not_seen(f"graph {name} calls its kernels from C++ (cpp_wrapper)")
+            self._native(name, compiled, scope)
         compile_events.graph(name, compiled, cached)
         mutated = [int(i) for i in compiled.mutated_input_idxs or ()]
         compiled.current_callable = self._c.GraphTap(

@@ -129,16 +129,22 @@ def _triton_run(original):
     return triton_kernels.watch_run(original, lambda *args: backend.kernel(*args))
 
 
-def _aoti_load(original):
-    @functools.wraps(original)
-    def __init__(self, *args, **kwargs):
-        original(self, *args, **kwargs)
-        try:
-            backend.not_seen("an AOTInductor package calls its kernels from C++")
-        except Exception as error:
-            report("cannot say that kernels are not seen", error)
+def _aot_compile(original):
+    """A package gets the record of its kernels as one more file beside the code."""
+    compile = original.__func__
 
-    return __init__
+    @classmethod
+    @functools.wraps(compile)
+    def aot_compile(cls, graph, *args, **kwargs):
+        files = compile(cls, graph, *args, **kwargs)
+        try:
+            calls = graph.__dict__.pop("_ulpscope_calls", [])
+            record.write(provenance.build(calls, False), files)
+        except Exception as error:
+            report("no provenance for an AOTInductor package", error)
+        return files
+
+    return aot_compile
 
 
 def _note(name, scheduled, extern, parameters, written):
@@ -195,7 +201,7 @@ def _post_compile(original):
             if scope is not None:
                 _add_sites(self, scope)
                 backend.subgraphs(self.source_code, scope)
-            backend.graph(self, graph_kwargs, cached=id(self) not in _fresh)
+            backend.graph(self, graph_kwargs, scope, cached=id(self) not in _fresh)
         except Exception as error:
             report("cannot tap a compiled graph", error)
         return result
@@ -234,7 +240,7 @@ PROVENANCE = "original ops of compiled kernels"
 TIES = "which op's value a kernel writes"
 EXTERN = "original ops of extern kernels"
 TRITON = "calls of Triton kernels (written, but tried on no GPU)"
-AOTI = "saying that an AOTInductor package is run"
+AOTI = "original ops of AOTInductor packages that are compiled here"
 EXACT = "which call of an op a kernel computes"
 PATCHES = [
     ("torch._inductor.async_compile", "AsyncCompile", "cpp_pybinding", _cpp_pybinding, KERNELS,
@@ -264,8 +270,8 @@ PATCHES = [
      triton_kernels.watch_getstate, TRITON, ["self"]),
     ("torch._inductor.codegen.triton", "TritonScheduling", "codegen_comment", _gpu_comment, TRITON,
      ["self", "node_schedule", "kernel_name"]),
-    ("torch.export.pt2_archive._package", "AOTICompiledModel", "__init__", _aoti_load, AOTI,
-     ["self", "loader"]),
+    ("torch._inductor.codecache", "AotCodeCompiler", "compile", _aot_compile, AOTI,
+     ["cls", "graph", "wrapper_code"]),
 ]  # fmt: skip
 
 
@@ -312,6 +318,7 @@ def _misfit(owner, attribute: str, parameters: list[str]) -> str:
     if method is None:
         return "not in this torch"
     try:
+        method = getattr(method, "__func__", method)
         found = list(inspect.signature(inspect.unwrap(method)).parameters)
     except (TypeError, ValueError):
         return "its parameters can't be read"
