@@ -73,14 +73,20 @@ void say(const std::string& text) {
 
 class ObjectTaps {
  public:
-  explicit ObjectTaps(LoadedObject& object) : object_(object) {}
+  /// `isTold`: its record has come, be it that its slots were tapped before.
+  ObjectTaps(LoadedObject& object, bool isTold) : object_(object), isTold_(isTold) {}
 
   void apply() {
     std::vector<Slot> kernels, shims;
     bool isGenerated = false;
     for (const Slot& slot : object_.slots) {
-      if (isTapped(slot)) continue;
-      if (slot.symbol == "dlsym") {
+      const bool tapped = isTapped(slot);
+      if (tapped && !isTold_) continue;
+      if (slot.symbol.starts_with(kShim) || slot.symbol.starts_with(kKernel)) {
+        if (!isTorch(object_.path)) (slot.symbol.starts_with(kShim) ? shims : kernels).push_back(slot);
+      } else if (tapped) {
+        continue;
+      } else if (slot.symbol == "dlsym") {
         object_.set(slot, reinterpret_cast<void*>(&ulpscope_dlsym_entry));
         taps().entries[slot.address] = reinterpret_cast<void*>(&ulpscope_dlsym_entry);
       } else if (isTorch(object_.path)) {
@@ -90,10 +96,6 @@ class ObjectTaps {
       } else if (slot.symbol == kPointer) {
         isGenerated = true;
         tap(slot, pointerTap(functionOf(slot)));
-      } else if (slot.symbol.starts_with(kShim)) {
-        shims.push_back(slot);
-      } else if (slot.symbol.starts_with(kKernel)) {
-        kernels.push_back(slot);
       }
     }
     if (isGenerated || !shims.empty() || !kernels.empty()) generated(kernels, shims);
@@ -133,6 +135,7 @@ class ObjectTaps {
     all.insert(all.end(), shims.begin(), shims.end());
     for (auto& [place, site] : known.sites(object_, all)) addSite(place, std::move(site));
     for (const Slot& slot : kernels) {
+      if (isTapped(slot)) continue;
       const std::string name(slot.symbol);
       tap(slot, kernelTap(functionOf(slot), known.anonymous(name), known.signature(name)));
       if (known.signature(name) == nullptr) {
@@ -141,6 +144,7 @@ class ObjectTaps {
       }
     }
     for (const Slot& slot : shims) {
+      if (isTapped(slot)) continue;
       const std::string name(slot.symbol);
       tap(slot, shimTap(functionOf(slot), name));
     }
@@ -153,7 +157,7 @@ class ObjectTaps {
       instrument::notSeen("kernels in " + known.name() +
                           ": their calls are bound inside the library");
     }
-    if (!kernels.empty() && known.hasSource()) {
+    if (!kernels.empty() && known.hasSource() && hasModel()) {
       instrument::event("graph", "{\"graph\": " + jsonText(known.name()) +
                                      ", \"kernels\": " + std::to_string(known.calls(true)) +
                                      ", \"extern_kernels\": " + std::to_string(known.calls(false)) +
@@ -170,12 +174,13 @@ class ObjectTaps {
   }
 
   LoadedObject& object_;
+  const bool isTold_;
 };
 
-void scan() {
+void scan(std::string_view told) {
   const std::lock_guard guard(taps().mutex);
-  forEachObject(wanted, [](LoadedObject& object) {
-    if (!isOurs(object.path)) ObjectTaps(object).apply();
+  forEachObject(wanted, [&](LoadedObject& object) {
+    if (!isOurs(object.path)) ObjectTaps(object, !told.empty() && object.path == told).apply();
   });
 }
 
@@ -222,7 +227,7 @@ void tapLoaded(std::string_view path, std::string_view record) noexcept {
       const std::lock_guard guard(taps().mutex);
       taps().records[std::string(path)] = record;
     }
-    scan();
+    scan(path);
   } catch (const std::exception& error) {
     say(std::string("kernels that are called from C++ could not be tapped: ") + error.what());
   } catch (...) {

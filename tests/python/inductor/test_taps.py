@@ -54,14 +54,3 @@ def test_a_moved_symbol_is_told_and_the_program_goes_on(run, tmp_path):
     assert not [op for op in trace if op.kind == "kernel"]
     assert [op for op in trace if op.kind == "compiled"]
 
-
-def test_cpp_wrapper_is_told(run, tmp_path):
-    program = """
-        import torch
-        torch._inductor.config.cpp_wrapper = True
-        torch.compile(lambda x: x.sin() + 1)(torch.ones(4))
-        """
-    result = run(program, TORCHINDUCTOR_CACHE_DIR=str(tmp_path / "cache"))
-    assert result.returncode == 0, result.stderr
-    assert "cpp_wrapper" in result.trace.meta("kernels")
-    assert [op for op in result.trace if op.kind == "compiled"]
