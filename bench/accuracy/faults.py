@@ -368,6 +368,12 @@ class _Wrapped(torch.nn.Module):
     def forward(self, *args, **kwargs):
         return self.inner(*args, **kwargs)
 
+    def __getattr__(self, name):  # what the program asks of the module that is wrapped
+        try:
+            return super().__getattr__(name)
+        except AttributeError:
+            return getattr(super().__getattr__("inner"), name)
+
 
 def nesting(name, kind, seed, folder):
     """A module is wrapped in another: names change, no op does."""

@@ -127,7 +127,7 @@ def main():
                 result = dict.fromkeys(("verdict", "first", "frontier", "clean"), False)
             made += 1
             if kind in faults.EQUAL:
-                equal_ops += answer["a"]["ops"]
+                equal_ops += answer["a"]["ops"] if "a" in answer else 0
             truth.answer = answer["verdict"]
             table[kind].append((truth, result))
             if truth.changed and answer["first"]:
