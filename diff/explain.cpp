@@ -310,6 +310,9 @@ class Describer {
       return "The kernel gets identical inputs and writes another value for " + origin_.op +
              amount() + "; any of " + joined(origin_.ops) + " inside it may be the cause.";
     }
+    if (pair_.difference == Difference::alias && origin_.inputsIdentical < origin_.inputs) {
+      return explainAlias();
+    }
     std::string text = inputsText() + ", what comes out is not" + amount() + ".";
     if (origin_.inputs > origin_.inputsIdentical) {
       text = "It adds far more than it inherits: its inputs differ by " + number(pair_.inherited) +
@@ -346,9 +349,7 @@ class Describer {
         return "It gets another scalar argument: " + scalar.argument + " is " + scalar.a +
                " in A and " + scalar.b + " in B.";
       }
-      case Difference::alias:
-        return "It reads another tensor, or another view of one: what it gets in A and in B is not the "
-               "same thing, and what made both agrees.";
+      case Difference::alias: return explainAlias();
       case Difference::dtype:
       case Difference::shape: {
         std::string what = pair_.difference == Difference::dtype ? "dtype" : "shape";
@@ -364,6 +365,11 @@ class Describer {
       }
       default: return "The two runs have different operators here.";
     }
+  }
+
+  std::string explainAlias() const {
+    return "It reads another tensor, or another view of one: what it gets in A and in B is not the "
+           "same thing, and what made both agrees.";
   }
 
   std::string explainSource() const {

@@ -44,9 +44,9 @@ class InputTracer {
  public:
   InputTracer(const AlignedSide& a, const AlignedSide& b, Pairing& pairing,
               const OperandMatcher& matcher, ValueComparer& values, ResultDifferences& differences,
-              Judgement& judgement)
+              Judgement& judgement, bool mixed)
       : a_(a), b_(b), pairing_(pairing), matcher_(matcher), values_(values),
-        differences_(differences), judgement_(judgement),
+        differences_(differences), judgement_(judgement), mixed_(mixed),
         differsInside_(pairing.pairs.size(), false) {}
 
   void run() {
@@ -99,7 +99,8 @@ class InputTracer {
                !isCompiled(a_, pairing_.membersA[pair.firstA]) &&
                !isCompiled(b_, pairing_.membersB[pair.firstB])) {
       const DifferingInput& input = judgement_.inputs[size_t(rewiredInput)];
-      pair.label = Label::structural;
+      // A compiler that returns the wrong view changes a value, not the program.
+      pair.label = mixed_ ? Label::origin : Label::structural;
       pair.difference = Difference::alias;
       pair.operandA = int32_t(input.a);
       pair.operandB = int32_t(input.b);
@@ -334,6 +335,7 @@ class InputTracer {
   ValueComparer& values_;
   ResultDifferences& differences_;
   Judgement& judgement_;
+  const bool mixed_;
   std::vector<bool> differsInside_;  // regions: an op inside reads something unseen that differs
   std::unordered_set<int64_t> sources_;  // storages of A whose first reader is known
   bool differed_ = false;  // something before this pair differs
@@ -344,8 +346,8 @@ class InputTracer {
 
 void traceInputs(const AlignedSide& a, const AlignedSide& b, Pairing& pairing,
                  const OperandMatcher& matcher, ValueComparer& values,
-                 ResultDifferences& differences, Judgement& judgement) {
-  InputTracer(a, b, pairing, matcher, values, differences, judgement).run();
+                 ResultDifferences& differences, Judgement& judgement, bool mixed) {
+  InputTracer(a, b, pairing, matcher, values, differences, judgement, mixed).run();
 }
 
 }  // namespace ulpscope

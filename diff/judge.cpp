@@ -33,7 +33,7 @@ class PairJudge {
       noteWrites(int32_t(p));
       judgement_.firstInput[p + 1] = uint32_t(judgement_.inputs.size());
     }
-    traceInputs(a_, b_, pairing_, matcher_, values_, differences_, judgement_);
+    traceInputs(a_, b_, pairing_, matcher_, values_, differences_, judgement_, mixed_);
     judgement_.hostDiffered = host_ >= 0;
     return std::move(judgement_);
   }
