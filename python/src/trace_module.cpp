@@ -239,6 +239,16 @@ py::dict coverageOf(const Reader& reader) {
 }  // namespace
 
 PYBIND11_MODULE(_trace, extension) {
+  extension.def(
+      "digest",
+      [](const py::bytes& elements) {
+        const std::string_view bytes = elements;
+        const auto size = int64_t(bytes.size());
+        return toHex(fingerprint({.data = bytes.data(), .dtype = DType::UInt8, .dim = 1, .sizes = &size},
+                                 Level::digest)
+                         .digest);
+      },
+      "The digest that a tensor with these elements, in row-major order, has in a trace.");
   py::register_exception<TraceError>(extension, "TraceError", PyExc_OSError);
   py::class_<Reader>(extension, "Reader")
       .def(py::init<const std::string&>())

@@ -52,6 +52,7 @@ def at_start(c: ModuleType) -> None:
     c.environment("python.version", platform.python_version())
     c.environment("torch.git_version", torch.version.git_version or "")
     c.environment("torch.compile", "off")
+    c.meta("python.executable", sys.executable or "")
     c.meta("argv", json.dumps(sys.argv if hasattr(sys, "argv") else []))
 
 

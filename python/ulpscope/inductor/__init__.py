@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 
 _reported: set[str] = set()
+_recorder = None
 sink = None  # called with each message; set by the package, None: only ULPSCOPE_DEBUG prints
 
 
@@ -35,14 +36,15 @@ def report(what: str, error: BaseException | str) -> None:
 
 def install(c) -> None:
     """Installs the taps for recordings by `c`, the module ulpscope._C."""
-    global sink
+    global sink, _recorder
     try:
         import json
 
         from . import compile_events, higher_order, recorder, taps
 
         sink = lambda text: c.event("message", json.dumps({"text": text}))  # noqa: E731
-        taps.install(recorder.Recorder(c))
+        _recorder = recorder.Recorder(c)
+        taps.install(_recorder)
         compile_events.install(c)
         higher_order.install(c)
     except Exception as error:
@@ -54,6 +56,8 @@ def at_start(c) -> None:
     try:
         from . import taps
 
+        if _recorder is not None:
+            _recorder.at_start()
         for reason in taps.unseen():
             c.not_seen(reason)
     except Exception as error:

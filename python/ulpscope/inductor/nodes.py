@@ -16,22 +16,28 @@ from __future__ import annotations
 
 import functools
 import itertools
+import os
 import threading
+
+from . import graph_text
 
 OP = "ulpscope_op"
 VALUES = "ulpscope_values"
 
-_ids = itertools.count(1)
+# Ids begin at random: marks come back from Inductor's cache, and must not name calls of this process.
+_ids = itertools.count(int.from_bytes(os.urandom(6), "little"))
 _local = threading.local()
 
 
 class _Call:
     """An op that is being traced."""
 
-    __slots__ = ("func", "python", "op")
+    __slots__ = ("func", "args", "kwargs", "python", "op")
 
-    def __init__(self, func, python: bool):
+    def __init__(self, func, python: bool, args=(), kwargs=None):
         self.func = func
+        self.args = args
+        self.kwargs = kwargs
         self.python = python  # a kernel in Python, which calls other ops instead
         self.op = None  # its mark, once a node has one
 
@@ -84,7 +90,7 @@ def _watch_python_kernel(op, original):
     @functools.wraps(original)
     def kernel(*args, **kwargs):
         calls = _calls()
-        call = _Call(op, True)
+        call = _Call(op, True, args, kwargs)
         calls.append(call)
         try:
             out = original(*args, **kwargs)
@@ -125,7 +131,7 @@ def watch_proxy(original):
         meta = op = None
         results = False
         try:
-            meta, op, results = _begin(self.tracer, func)
+            meta, op, results = _begin(self.tracer, func, args, kwargs)
         except Exception as error:
             _report(error)
         _local.inside = True
@@ -161,7 +167,7 @@ def watch_transfer(original):
     return _transfer_meta
 
 
-def _begin(tracer, func):
+def _begin(tracer, func, args, kwargs):
     """The metadata of nodes to come, the op that they belong to, are its results the op's."""
     import torch.fx.traceback as fx_traceback
 
@@ -172,10 +178,14 @@ def _begin(tracer, func):
     meta = fx_traceback.get_current_meta()
     outer = next((call for call in calls if call.python), None)
     if outer is not None:
-        op = outer.op = outer.op or _new_op(tracer, outer.func, meta)
+        if outer.op is None:
+            outer.op = _new_op(tracer, outer.func, meta)
+            _remember(tracer, outer.op, outer.func, outer.args, outer.kwargs)
+        op = outer.op
         results = stands_for(func, outer.func)
     else:
         op = _new_op(tracer, calls[-1].func if stands_for(func, calls[-1].func) else func, meta)
+        _remember(tracer, op, func, args, kwargs)
         results = True
     meta[OP] = op
     return meta, op, results
@@ -185,6 +195,32 @@ def _new_op(tracer, func, meta):
     order = getattr(tracer, "_ulpscope_order", 0)
     tracer._ulpscope_order = order + 1
     return (next(_ids), *op_name(func), bool(meta.get("autograd_backward")), order)
+
+
+def _remember(tracer, op, func, args, kwargs):
+    """Keeps the call's arguments: which values of the graph it reads."""
+    import torch
+    from torch._subclasses.functional_tensor import FunctionalTensor
+    from torch.fx.experimental.proxy_tensor import get_proxy_slot
+
+    def reference(value):
+        if isinstance(value, FunctionalTensor):
+            value = torch._from_functional_tensor(value.elem)
+        if not isinstance(value, torch.Tensor):
+            return None
+        slot = get_proxy_slot(value, tracer, None)
+        if slot is None:
+            return None
+        node = getattr(slot, "proxy", slot).node
+        values = node.meta.get(VALUES)
+        if values:
+            return {"value": list(values[-1]), "node": node.name}
+        return {"node": node.name}
+
+    try:
+        graph_text.remember(op, func, args, kwargs, reference)
+    except Exception as error:
+        _report(error)
 
 
 def _mark(tracer, op, out):

@@ -7,7 +7,7 @@ from __future__ import annotations
 import operator
 from dataclasses import dataclass, field
 
-from . import copies, nodes, report
+from . import copies, graph_text, nodes, report
 from .fx_nodes import (
     beside_tangent,
     is_view,
@@ -59,6 +59,8 @@ def build(calls: list[KernelCall], backward: bool) -> GraphRecord:
             graph = graphs.get(id(call.graph))
             if graph is None:
                 graph = graphs[id(call.graph)] = _Graph(call.graph)
+                graph.number = len(record.graphs)
+                record.graphs.append(graph.text())
             site = graph.extern(call) if call.extern is not None else graph.kernel(call)
             record.sites[f"{call.kernel}:{call.handle}"] = site
         except Exception as error:
@@ -71,10 +73,12 @@ class _Graph:
 
     def __init__(self, lowering):
         self.lowering = lowering
+        self.number = 0
         self.position = {}
         self._ops = {}
         self.exits: dict[object, list] = {}  # op -> marked nodes
         fx_graph = getattr(lowering, "module", None) or getattr(lowering, "orig_gm", None)
+        self.module = fx_graph
         # A graph that was not watched while it was traced (a loop's body, made by a later pass).
         self.watched = any(nodes.OP in node.meta for node in fx_graph.graph.nodes)
         for index, node in enumerate(fx_graph.graph.nodes):
@@ -94,6 +98,7 @@ class _Graph:
         self.copies = {}  # buffer that has a node's elements in another layout -> that node
         self.realized = {}  # buffer made for an argument of an extern kernel -> that argument
         self.inputs = {node.name: node for node in self.position if node.op == "placeholder"}
+        self.constants = _constants(lowering, fx_graph, self.position)
         copied = {}
         for scheduled in scheduler.nodes:
             for one in scheduled.get_nodes():
@@ -120,6 +125,13 @@ class _Graph:
             node = self.value(name)
             if node is not None and name not in self.copies:
                 self.holder[node] = name
+
+    def text(self) -> dict:
+        return graph_text.graph(self.module.graph, self.module, nodes.OP, nodes.VALUES)
+
+    def held(self, name: str):
+        """The node whose value a buffer, an input or a constant of the graph holds, or None."""
+        return self.inputs.get(name) or self.constants.get(name) or self.exact(name)
 
     def op_of(self, node):
         """(id, name, overload, backward, order) of the program's op that a node belongs to, or None."""
@@ -209,7 +221,7 @@ class _Graph:
         return self.value(name) or self.last(self.buffers.get(name))
 
     def kernel(self, call: KernelCall) -> Site:
-        site = Site(call.kernel)
+        site = Site(call.kernel, graph=self.number)
         origins, made, read = set(), [], set()
         for scheduled in call.scheduled:
             for one in scheduled.get_nodes() if hasattr(scheduled, "get_nodes") else []:
@@ -222,13 +234,19 @@ class _Graph:
         index = self.sources(site, used)
         in_order = {name: position for position, name in enumerate(made)}
         for parameter, names in call.parameters.items():
+            at_entry = next((self.held(n) for n in names if n not in in_order), None)
+            if at_entry is not None:
+                site.reads[parameter] = at_entry.name
             if parameter not in call.written:
                 continue
             # Of all buffers that share this memory, the one written last holds the final value.
             final = [n for n in made if n in names or self.real.get(n) in names]
             final = [n for n in final if n not in self.removed]
             if final:
-                site.ties[parameter] = self.ties(max(final, key=in_order.get), index)
+                last = max(final, key=in_order.get)
+                site.ties[parameter] = self.ties(last, index)
+                if self.exact(last) is not None:
+                    site.writes[parameter] = self.exact(last).name
             else:
                 site.unwritten.append(parameter)
             if len(names) > 1 and all(n in in_order for n in names):
@@ -334,6 +352,19 @@ class _Graph:
 
     def _leaves(self, node, op) -> bool:
         return any((self.op_of(user) or (None,))[0] != op[0] for user in node.users)
+
+
+def _constants(lowering, module, position):
+    """Constant buffers by name -> the get_attr node that they are."""
+    found = {}
+    for node in position:
+        if node.op != "get_attr":
+            continue
+        value = graph_text.attribute(module, node.target)
+        for name, tensor in getattr(lowering, "constants", {}).items():
+            if tensor is value:
+                found[name] = node
+    return found
 
 
 def _pieces(buffer):

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, field
 from . import report
 from .fx_nodes import frames
 
-VERSION = 6
+VERSION = 7
 ATTRIBUTE = "_ulpscope"  # of a CompiledFxGraph, holds GraphRecord.pack()
 
 
@@ -53,12 +53,17 @@ class Site:
     uninitialised: list[str] = field(default_factory=list)  # parameters without a value at entry
     unwritten: list[str] = field(default_factory=list)  # in_out_ptr that is only read
     extern: bool = False
+    graph: int = -1  # index in GraphRecord.graphs
+    # Parameter name -> node of that graph: whose value it has at entry, and after the call.
+    reads: dict[str, str] = field(default_factory=dict)
+    writes: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass
 class GraphRecord:
     backward: bool = False
     sites: dict[str, Site] = field(default_factory=dict)  # "kernel:handle"
+    graphs: list[dict] = field(default_factory=list)  # graph_text.graph: the FX graphs
 
     def pack(self) -> dict:
         """Plain builtins only: the cache entry must load where this package is not installed."""
@@ -68,7 +73,7 @@ class GraphRecord:
     def unpack(data: dict) -> GraphRecord | None:
         if not isinstance(data, dict) or data.get("version") != VERSION:
             return None
-        record = GraphRecord(data["backward"])
+        record = GraphRecord(data["backward"], graphs=data["graphs"])
         for key, site in data["sites"].items():
             record.sites[key] = Site(
                 site["kernel"],
@@ -77,8 +82,27 @@ class GraphRecord:
                 site["uninitialised"],
                 site["unwritten"],
                 site["extern"],
+                site["graph"],
+                site["reads"],
+                site["writes"],
             )
         return record
+
+    def text(self) -> str:
+        """What a trace keeps for ulpscope.microscope: the graphs and which nodes each kernel call
+        reads and writes."""
+        sites = [
+            {
+                "kernel": site.kernel,
+                "sources": [source.node for source in site.sources],
+                "graph": site.graph,
+                "reads": site.reads,
+                "writes": site.writes,
+            }
+            for site in self.sites.values()
+            if not site.extern and site.graph >= 0
+        ]
+        return json.dumps({"version": VERSION, "graphs": self.graphs, "sites": sites})
 
 
 FILE = "ulpscope.json"  # beside the code of an AOTInductor package

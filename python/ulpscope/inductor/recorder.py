@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import base64
 import json
+import zlib
 from types import ModuleType
 
 from . import compile_events, higher_order, record, signature
+
+GRAPH = "graph."  # with a compiled graph's key: the fact of a trace that holds GraphRecord.text()
 
 
 class Recorder:
     def __init__(self, c: ModuleType):
         self._c = c
+        self._graphs: dict[str, str] = {}  # key of a compiled graph -> its text, packed
 
     def not_seen(self, reason: str) -> None:
         """Says in the trace that some kernels, or their origins, are not in it."""
@@ -45,6 +50,11 @@ class Recorder:
             [(name in site.uninitialised) + 2 * (name in site.unwritten) for name in names],
         )
 
+    def at_start(self) -> None:
+        """A recording begins: the graphs that are compiled already belong in its trace."""
+        for key, text in self._graphs.items():
+            self._c.meta(GRAPH + key, text)
+
     def subgraphs(self, source: str, scope: dict) -> None:
         higher_order.tap_subgraphs(self._c, source, scope)
 
@@ -60,6 +70,11 @@ class Recorder:
     def graph(self, compiled, graph_kwargs, scope: dict, cached: bool) -> None:
         if compiled.current_callable is None:
             return
+        text = record.of(compiled).text()
+        packed = base64.b64encode(zlib.compress(text.encode(), 6)).decode()
+        self._graphs[compiled.cache_key] = packed
+        if self._c.recording():
+            self._c.meta(GRAPH + compiled.cache_key, packed)
         kind = "forward"
         if graph_kwargs.get("is_backward"):
             kind = "backward"
