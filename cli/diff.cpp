@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/open_kernels.h"
 #include "cli/terminal.h"
 #include "cli/verb.h"
 #include "diff/render/render.h"
@@ -27,6 +28,7 @@ struct DiffFlags {
   std::string b;
   std::string format = "text";
   std::string output;
+  bool noMicroscope = false;
   DiffOptions options;
 };
 
@@ -97,7 +99,7 @@ void writeFile(const std::string& path, const std::string& content) {
 
 int runDiff(DiffFlags& flags) {
   if (!flags.output.empty()) checkOutput(flags);
-  const DiffResult result = [&] {
+  DiffResult result = [&] {
     Progress bar("comparing");
     flags.options.progress = [&bar](double share) {
       bar.update(share);
@@ -105,6 +107,7 @@ int runDiff(DiffFlags& flags) {
     };
     return diff(flags.a, flags.b, flags.options);
   }();
+  if (!flags.noMicroscope) openKernels(result, isatty(STDERR_FILENO) != 0);
 
   if (flags.output.empty()) {
     write(flags, result, std::cout, colourOn(STDOUT_FILENO));
@@ -148,6 +151,8 @@ Action defineDiff(CLI::App& app) {
                "stop after the first steps that differ, without reading the rest");
   app.add_option("--noise", flags->options.noiseFile,
                  "a second run of A: what differs between the two is the noise floor");
+  app.add_flag("--no-microscope", flags->noMicroscope,
+               "do not open a divergent kernel to find the op inside, which compiles its ops again");
   return [flags](const Invocation&) { return runDiff(*flags); };
 }
 

@@ -45,6 +45,7 @@ Action defineRecord(CLI::App& app);
 Action defineDiff(CLI::App& app);
 Action defineShow(CLI::App& app);
 Action defineValues(CLI::App& app);
+Action defineMicroscope(CLI::App& app);
 Action defineView(CLI::App& app);
 Action defineDoctor(CLI::App& app);
 

@@ -23,6 +23,10 @@ constexpr Verb kVerbs[] = {
      "  ulpscope values eager.ulps 31 compiled.ulps 22:after1\n"
      "  ulpscope values run.ulps 22:before0 run.ulps 22:after0 --by ulps --format=json",
      false, defineValues},
+    {"microscope", "tell which op inside a compiled kernel departs from eager",
+     "  ulpscope microscope compiled.ulps 22\n"
+     "  ulpscope microscope compiled.ulps 22 --format=json",
+     false, defineMicroscope},
     {"view", "open one or two traces in the desktop viewer",
      "  ulpscope view eager.ulps compiled.ulps", false, defineView},
     {"doctor", "tell what works here and what does not",

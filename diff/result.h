@@ -98,6 +98,7 @@ struct OriginSide {
 };
 struct Origin {
   int32_t pair = -1;
+  int32_t inside = -1;  ///< which op of a kernel that was opened; -1: the pair as a whole
   Label label = Label::origin;
   std::string op;
   std::vector<std::string> ops;  ///< all original ops of the group
@@ -123,6 +124,11 @@ struct Origin {
   double share = 0;         ///< of the final error that this adds (dominant); NaN unknown
   std::string explanation;  ///< one sentence
 };
+
+/// Do both tell of the same op? A kernel that was opened may have several origins.
+inline bool isSame(const Origin& x, const Origin& y) {
+  return x.pair == y.pair && x.inside == y.inside;
+}
 
 struct DiffContext;  // diff/context.h
 

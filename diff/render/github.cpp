@@ -40,7 +40,7 @@ void renderGithub(const DiffResult& result, std::ostream& out, const std::string
     ++shown;
   }
   for (const Origin& origin : result.frontier) {
-    if (result.first && origin.pair == result.first->pair) continue;
+    if (result.first && isSame(origin, *result.first)) continue;
     if (shown == kAnnotations) break;
     annotate(origin);
     ++shown;

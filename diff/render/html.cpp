@@ -112,7 +112,7 @@ class Page {
   void dominant() {
     if (!result_.dominant) return;
     const Origin& origin = *result_.dominant;
-    if (result_.first && result_.first->pair == origin.pair) {
+    if (result_.first && isSame(*result_.first, origin)) {
       if (result_.frontier.size() > 1 && std::isfinite(origin.share)) {
         fmt::print(out_, "<p>It is also the dominant origin: it adds {} of the final error.</p>\n",
                    xmlEscaped(percent(origin.share)));
@@ -133,7 +133,7 @@ class Page {
                      "</th><th>difference</th><th>operand</th><th class=\"number\">of final error</th></tr>\n");
     for (size_t i = 0; i < std::min(result_.frontier.size(), kFrontierShown); ++i) {
       const Origin& origin = result_.frontier[i];
-      const bool first = result_.first && result_.first->pair == origin.pair;
+      const bool first = result_.first && isSame(*result_.first, origin);
       fmt::print(out_,
                  "<tr{}><td><a class=\"op\" href=\"#row={}\">{}</a></td><td>{}</td>"
                  "<td class=\"label {}\">{}{}</td><td>{}</td><td class=\"number\">{}</td></tr>\n",

@@ -46,7 +46,7 @@ void evidence(std::ostream& out, const DiffResult& result, const Origin& origin)
 void others(std::ostream& out, const DiffResult& result) {
   std::vector<const Origin*> others;
   for (const Origin& origin : result.frontier) {
-    if (!result.first || origin.pair != result.first->pair) others.push_back(&origin);
+    if (!result.first || !isSame(origin, *result.first)) others.push_back(&origin);
   }
   if (others.empty()) return;
   fmt::print(out, "\n<details><summary>{}</summary>\n\n| op | where | difference | size |\n|---|---|---|---|\n",
@@ -85,7 +85,7 @@ void environment(std::ostream& out, const DiffResult& result) {
 void renderMarkdown(const DiffResult& result, std::ostream& out) {
   fmt::print(out, "### {}\n", heading(result));
   if (result.first) evidence(out, result, *result.first);
-  if (result.dominant && (!result.first || result.dominant->pair != result.first->pair)) {
+  if (result.dominant && (!result.first || !isSame(*result.dominant, *result.first))) {
     const Origin& origin = *result.dominant;
     fmt::print(out, "\n**Dominant:** {} in {}", markdownCode(origin.op),
                markdownEscaped(whereText(origin)));

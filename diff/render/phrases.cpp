@@ -37,7 +37,7 @@ std::string listed(const std::vector<std::string>& names) {
 }  // namespace
 
 Headline headline(const DiffResult& result, const Origin& origin) {
-  const bool later = result.first && result.first->pair != origin.pair;
+  const bool later = result.first && !isSame(*result.first, origin);
   const auto title = [&](std::string_view lower) {
     std::string text = fmt::format("{}{}:", later ? "" : "First ", lower);
     text[0] = char(std::toupper(static_cast<unsigned char>(text[0])));

@@ -83,7 +83,7 @@ class TextRenderer {
   void dominant() {
     if (!result_.dominant) return;
     const Origin& origin = *result_.dominant;
-    if (result_.first && result_.first->pair == origin.pair) {
+    if (result_.first && isSame(*result_.first, origin)) {
       if (result_.frontier.size() > 1 && std::isfinite(origin.share)) {
         fmt::print(out_, "\nIt is also the dominant origin: it adds {} of the final error.\n",
                    percent(origin.share));
@@ -103,7 +103,7 @@ class TextRenderer {
   void frontier() {
     std::vector<const Origin*> others;
     for (const Origin& origin : result_.frontier) {
-      if (!result_.first || origin.pair != result_.first->pair) others.push_back(&origin);
+      if (!result_.first || !isSame(origin, *result_.first)) others.push_back(&origin);
     }
     if (others.empty()) return;
     fmt::print(out_, "\n{}\n", paint_.bold(others.size() == 1

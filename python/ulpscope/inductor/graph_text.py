@@ -62,7 +62,11 @@ def constant(tensor):
         return None
     if tensor.layout != torch.strided or tensor.is_quantized:
         return None
-    return {"tensor": tensor.tolist(), "dtype": str(tensor.dtype).removeprefix("torch.")}
+    from torch.utils._python_dispatch import _disable_current_modes
+
+    with _disable_current_modes():  # the compiler's, which want fake tensors
+        elements = tensor.detach().tolist()
+    return {"tensor": elements, "dtype": str(tensor.dtype).removeprefix("torch.")}
 
 
 def remember(op: tuple, func, args, kwargs, reference) -> None:

@@ -17,7 +17,7 @@ class Distance:
     elements: int = 0
     differing: int = 0  #: elements that are not bitwise equal
     relative: float = 0.0  #: |a - b| / max(|a|, |b|), L2; inf or nan where values are
-    ulp: float | None = None  #: root mean square over the elements that differ, None for integers
+    ulp: float | None = None  #: root mean square difference in ulps of the values; None for integers
     largest: float = 0.0  #: max |a - b|
     place: tuple[int, ...] | None = None  #: where that is
     values: tuple[float, float] | None = None  #: a and b there
@@ -83,7 +83,7 @@ def between(a: torch.Tensor, b: torch.Tensor) -> Distance:
     result.place = tuple(int(i) for i in torch.unravel_index(torch.tensor(flat), a.shape))
     result.values = (float(x.reshape(-1)[flat]), float(y.reshape(-1)[flat]))
     result.largest = float(gap.reshape(-1)[flat])
-    result.ulp = _ulps(x, y, gap, differs, a.dtype)
+    result.ulp = _ulps(x, y, error, a.dtype)
     return result
 
 
@@ -96,16 +96,15 @@ def _numbers(tensor: torch.Tensor) -> torch.Tensor:
     return tensor.to(torch.float64)
 
 
-def _ulps(x, y, gap, differs, dtype) -> float | None:
-    """Spacing of floating numbers as in fingerprint/compare: 2^(exponent - significand bits + 1)."""
+def _ulps(x, y, error: float, dtype) -> float | None:
+    """As fingerprint/compare: the root mean square difference over all elements, in units in the last
+    place at the root mean square of the values."""
     import torch
 
     if not (dtype.is_floating_point or dtype.is_complex):
         return None
-    info = torch.finfo(dtype)
-    magnitude = torch.maximum(x.abs(), y.abs()).clamp(min=float(info.tiny))
-    _, exponent = torch.frexp(magnitude)
-    spacing = torch.ldexp(torch.full_like(magnitude, info.eps), exponent - 1)
-    ulps = (gap / spacing)[differs]
-    ulps = ulps[ulps.isfinite()]
-    return float(ulps.square().mean().sqrt()) if ulps.numel() else math.inf
+    finite = torch.where(x.isfinite(), x, 0)
+    magnitude = float(torch.linalg.vector_norm(finite)) / math.sqrt(x.numel())
+    magnitude = max(magnitude, torch.finfo(dtype).tiny)
+    spacing = math.ldexp(torch.finfo(dtype).eps, math.frexp(magnitude)[1] - 1)
+    return error / math.sqrt(x.numel()) / spacing

@@ -41,7 +41,9 @@ def named_origins(opened: Opened) -> list[OpResult]:
         return []
     found = [opened.first]
     for op in opened.ops:
-        if op is opened.first or not op.origin or not op.reaches or op.random:
+        if not op.origin or not op.reaches or op.random:
+            continue
+        if any(op.node == known.node for known in found):  # one value, computed once for both
             continue
         if op.share >= LEAST_SHARE or op is opened.dominant:
             found.append(op)
