@@ -8,6 +8,7 @@
 #include "dispatch_hook/instrument.h"
 #include "dispatch_hook/json_text.h"
 #include "dispatch_hook/native/shim_op.h"
+#include "dispatch_hook/native/source_dataflow.h"
 
 namespace ulpscope::native {
 
@@ -47,7 +48,9 @@ GeneratedObject::GeneratedObject(const LoadedObject& object, std::string_view re
   // A package keeps the kernels in a file of their own.
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
     if (!source_ || !entry.path().string().ends_with(".kernel.cpp")) continue;
-    if (auto text = contentOf(entry.path())) definitions_.emplace_back(std::move(*text));
+    if (auto text = contentOf(entry.path())) {
+      definitions_.push_back(std::make_unique<GeneratedSource>(std::move(*text)));
+    }
   }
   std::string why;
   if (!record.empty()) {
@@ -73,11 +76,16 @@ Provenance GeneratedObject::anonymous(const std::string& kernel) const {
   Provenance provenance;
   provenance.graph = name_;
   provenance.kernel = kernel;
-  if (source_) provenance.code = source_->definition(kernel);
-  for (const GeneratedSource& each : definitions_) {
-    if (provenance.code.empty()) provenance.code = each.definition(kernel);
-  }
+  provenance.code = definition(kernel);
   return provenance;
+}
+
+std::string_view GeneratedObject::definition(const std::string& kernel) const {
+  if (source_ && !source_->definition(kernel).empty()) return source_->definition(kernel);
+  for (const auto& each : definitions_) {
+    if (!each->definition(kernel).empty()) return each->definition(kernel);
+  }
+  return {};
 }
 
 std::unique_ptr<CallSite> GeneratedObject::site(const WrittenCall& call) const {
@@ -98,17 +106,32 @@ std::unique_ptr<CallSite> GeneratedObject::site(const WrittenCall& call) const {
     byName = siteFromName(call.function);
     record = &byName;
   }
+  if (isKernel(call.function) && record->ties.empty() && signature != nullptr) {
+    SiteRecord read = *record;
+    readSite(*source_, call, *signature,
+             [this](const std::string& kernel) { return definition(kernel); }, read);
+    byName = std::move(read);
+    record = &byName;
+  }
   site->provenance.sources = record->sources;
   if (site->provenance.sources.empty() && !isKernel(call.function)) {
     if (const ShimOp* op = shimOp(call.function)) {
       SourceOp& source = site->provenance.sources.emplace_back();
       source.op = op->info->schema.name;
-      source.overload = op->info->schema.overload;
+      const std::string& overload = op->info->schema.overload;
+      source.overload = overload.empty() || overload == "out" ? "default" : overload;
     }
   }
   const auto indexOf = [&](const std::string& name) {
     return size_t(std::ranges::find(names, name) - names.begin());
   };
+  if (record == &byName || site->provenance.sources.size() > record->sources.size()) {
+    // No record: the ops of the program are taken to come in the order of the calls.
+    constexpr int32_t kOpsOfACall = 1000;
+    const auto at = int32_t(&call - source_->calls().data());
+    int32_t order = at * kOpsOfACall;
+    for (SourceOp& source : site->provenance.sources) source.order = order++;
+  }
   for (auto [parameter, tie] : record->ties) {
     const size_t arg = indexOf(parameter);
     if (arg == names.size()) continue;

@@ -47,11 +47,12 @@ class GeneratedObject {
   size_t calls(bool ofKernels) const;
 
  private:
+  std::string_view definition(const std::string& kernel) const;
   std::unique_ptr<CallSite> site(const WrittenCall& call) const;
 
   std::string name_;
   std::optional<GeneratedSource> source_;
-  std::vector<GeneratedSource> definitions_;
+  std::vector<std::unique_ptr<GeneratedSource>> definitions_;
   SiteRecords records_;
 };
 

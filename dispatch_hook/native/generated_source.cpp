@@ -20,6 +20,12 @@ std::string_view trimmed(std::string_view text) {
 
 bool isNamePart(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
+std::string_view nameAt(std::string_view text, size_t at) {
+  size_t end = at;
+  while (end < text.size() && isNamePart(text[end])) ++end;
+  return text.substr(at, end - at);
+}
+
 /// Functions whose calls are looked for, beside the kernels: those that hide ops from the dispatcher.
 bool isShim(std::string_view name) { return name.starts_with("aoti_torch_cpu_"); }
 
@@ -119,6 +125,7 @@ void GeneratedSource::readCalls() {
     const size_t end = std::min(rest.find('\n'), rest.size());
     const std::string_view line = trimmed(rest.substr(0, end));
     rest.remove_prefix(std::min(end + 1, rest.size()));
+    lines_.push_back(line);
     if (line.starts_with("//")) {
       const size_t at = line.find(kHandle);
       if (at != std::string_view::npos) {
@@ -135,9 +142,40 @@ void GeneratedSource::readCalls() {
       if (name.empty() || (!isShim(name) && !kernels_.contains(name))) continue;
       WrittenCall& call = calls_.emplace_back();
       call.function = name;
+      call.line = lines_.size() - 1;
+      call.buffers = argumentsOf(line.substr(open + 1));
       if (handle.starts_with(name + ":")) call.handle = std::exchange(handle, {});
     }
   }
+}
+
+std::vector<std::string> argumentsOf(std::string_view text) {
+  std::vector<std::string> buffers;
+  size_t begin = 0;
+  int depth = 0;
+  for (size_t at = 0; at < text.size(); ++at) {
+    const char c = text[at];
+    if (c == '(' || c == '{' || c == '[') ++depth;
+    const bool closes = c == ')' || c == '}' || c == ']';
+    if (depth == 0 && (c == ',' || closes)) {
+      std::string_view part = text.substr(begin, at - begin);
+      begin = at + 1;
+      constexpr std::string_view kView = "reinterpret_tensor_wrapper(";
+      std::string& buffer = buffers.emplace_back();
+      if (const size_t view = part.find(kView); view != std::string_view::npos) {
+        buffer = nameAt(part, view + kView.size());
+      } else if (const size_t data = part.find(".data_ptr()"); data != std::string_view::npos) {
+        size_t name = data;
+        while (name > 0 && isNamePart(part[name - 1])) --name;
+        buffer = part.substr(name, data - name);
+      } else if (part = trimmed(part); !part.empty() && nameAt(part, 0) == part &&
+                                       std::isdigit(static_cast<unsigned char>(part[0])) == 0) {
+        buffer = part;
+      }
+    }
+    if (closes && --depth < 0) break;
+  }
+  return buffers;
 }
 
 std::string_view GeneratedSource::definition(const std::string& kernel) const {

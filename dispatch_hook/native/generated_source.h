@@ -31,14 +31,20 @@ struct KernelSignature {
 struct WrittenCall {
   std::string function;
   std::string handle;  ///< "cpp_fused_add_0:3", Inductor's provenance handle; empty where it gave none
+  size_t line = 0;     ///< in GeneratedSource::lines()
+  std::vector<std::string> buffers;  ///< by argument: the variable that is passed; empty: a number
 };
 
 class GeneratedSource {
  public:
   explicit GeneratedSource(std::string text);
+  GeneratedSource(const GeneratedSource&) = delete;  // lines are parts of the text
+  GeneratedSource& operator=(const GeneratedSource&) = delete;
 
   const std::unordered_map<std::string, KernelSignature>& kernels() const { return kernels_; }
   const std::vector<WrittenCall>& calls() const { return calls_; }
+  /// Trimmed.
+  const std::vector<std::string_view>& lines() const { return lines_; }
   /// The text of a kernel's definition; empty where this file only declares it.
   std::string_view definition(const std::string& kernel) const;
 
@@ -49,7 +55,11 @@ class GeneratedSource {
   std::unordered_map<std::string, KernelSignature> kernels_;
   std::unordered_map<std::string, std::pair<size_t, size_t>> definitions_;
   std::vector<WrittenCall> calls_;
+  std::vector<std::string_view> lines_;
 };
+
+/// The variables that stand in the arguments of a call, `text` being what follows its parenthesis.
+std::vector<std::string> argumentsOf(std::string_view text);
 
 /// "const float* in_ptr0, const int64_t ks0", without the parentheses.
 KernelSignature parseParameters(std::string_view text);

@@ -60,6 +60,13 @@ const std::unordered_set<std::string>& operatorNames() {
   return *names;
 }
 
+/// Names say nothing of overloads: the plain one, or the one on tensors.
+std::string likelyOverload(const std::string& op) {
+  c10::Dispatcher& dispatcher = c10::Dispatcher::singleton();
+  if (dispatcher.findSchema({op, ""})) return "default";
+  return dispatcher.findSchema({op, "Tensor"}) ? "Tensor" : "";
+}
+
 /// Splits "add_native_layer_norm" into operators' names, the longest first. False where a part of
 /// it is none.
 bool split(std::string_view text, std::vector<std::string>& names) {
@@ -137,15 +144,18 @@ SiteRecords readKernelInformation(std::string_view text) {
       // Traces that several nodes share are listed once: then nobody knows which is whose.
       std::vector<bool> taken(nodes.size());
       for (SourceOp& source : site.sources) {
-        for (size_t i = 0; i < nodes.size() && nodes.size() == traces.size(); ++i) {
+        source.order = 0;
+        for (size_t i = 0; i < nodes.size(); ++i) {
           if (taken[i] || !mayBe(withoutNumber(nodes[i]), source.op.substr(6))) continue;
           source.node = nodes[i];
-          source.stack = stackFrom(traces[i]);
+          if (nodes.size() == traces.size()) source.stack = stackFrom(traces[i]);
+          source.order = int32_t(nodes.size() - i);  // they are listed from the result backwards
           taken[i] = true;
           break;
         }
         if (source.stack.empty() && traces.size() == 1) source.stack = stackFrom(traces[0]);
       }
+      std::ranges::stable_sort(site.sources, {}, &SourceOp::order);
       records[key] = std::move(site);
     } catch (const json::exception&) {
       continue;
@@ -166,9 +176,8 @@ SiteRecord siteFromName(std::string_view kernel) {
   if (!split(names, ops)) return site;
   for (const std::string& op : ops) {
     SourceOp& source = site.sources.emplace_back();
-    source.node = op;
     source.op = "aten::" + op;
-    source.overload = "default";
+    source.overload = likelyOverload(source.op);
     source.backward = op.ends_with("_backward");
     source.order = int32_t(site.sources.size()) - 1;
   }
