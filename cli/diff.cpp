@@ -4,18 +4,13 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <cerrno>
-#include <cstdlib>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <memory>
 #include <sstream>
-#include <string>
-#include <vector>
 
 #include "cli/open_kernels.h"
+#include "cli/report.h"
 #include "cli/terminal.h"
 #include "cli/verb.h"
 #include "diff/render/render.h"
@@ -32,50 +27,6 @@ struct DiffFlags {
   DiffOptions options;
 };
 
-/// The folder that annotations are relative to: the checkout on a CI machine, else here.
-std::string sourceRoot() {
-  const char* workspace = std::getenv("GITHUB_WORKSPACE");
-  if (workspace != nullptr && *workspace != '\0') return workspace;
-  std::error_code error;
-  return std::filesystem::current_path(error).string();
-}
-
-using Write = void (*)(const DiffFlags&, const DiffResult&, std::ostream&, bool colour);
-
-struct Format {
-  const char* name;
-  Write write;
-};
-
-constexpr Format kFormats[] = {
-    {"text", [](const DiffFlags& flags, const DiffResult& result, std::ostream& out,
-                bool colour) { renderText(result, out, {colour, flags.a, flags.b}); }},
-    {"json", [](const DiffFlags&, const DiffResult& result, std::ostream& out,
-                bool) { renderJson(result, out); }},
-    {"html", [](const DiffFlags&, const DiffResult& result, std::ostream& out,
-                bool) { renderHtml(result, out); }},
-    {"markdown", [](const DiffFlags&, const DiffResult& result, std::ostream& out,
-                    bool) { renderMarkdown(result, out); }},
-    {"junit", [](const DiffFlags&, const DiffResult& result, std::ostream& out,
-                 bool) { renderJUnit(result, out); }},
-    {"github", [](const DiffFlags&, const DiffResult& result, std::ostream& out,
-                  bool) { renderGithub(result, out, sourceRoot()); }},
-    {"sarif", [](const DiffFlags&, const DiffResult& result, std::ostream& out,
-                 bool) { renderSarif(result, out, sourceRoot()); }},
-};
-
-std::vector<std::string> formatNames() {
-  std::vector<std::string> names;
-  for (const Format& format : kFormats) names.emplace_back(format.name);
-  return names;
-}
-
-void write(const DiffFlags& flags, const DiffResult& result, std::ostream& out, bool colour) {
-  for (const Format& format : kFormats) {
-    if (flags.format == format.name) return format.write(flags, result, out, colour);
-  }
-}
-
 /// -o must not destroy one of the traces.
 void checkOutput(const DiffFlags& flags) {
   for (const std::string& trace : {flags.a, flags.b, flags.options.noiseFile}) {
@@ -84,16 +35,6 @@ void checkOutput(const DiffFlags& flags) {
       throw CommandError(fmt::format("-o {} would overwrite a trace that is compared; choose another "
                                      "name", flags.output));
     }
-  }
-}
-
-void writeFile(const std::string& path, const std::string& content) {
-  std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  file << content;
-  file.close();
-  if (!file) {
-    throw CommandError(fmt::format("can't write {} ({}); choose another place with -o", path,
-                                   std::strerror(errno)));
   }
 }
 
@@ -110,13 +51,13 @@ int runDiff(DiffFlags& flags) {
   if (!flags.noMicroscope) openKernels(result, isatty(STDERR_FILENO) != 0);
 
   if (flags.output.empty()) {
-    write(flags, result, std::cout, colourOn(STDOUT_FILENO));
+    writeReport(flags.format, result, std::cout, {colourOn(STDOUT_FILENO), flags.a, flags.b});
     std::cout.flush();
     if (!std::cout) throw CommandError("can't write the answer to the output; is its disk full?");
   } else {
     std::ostringstream content;
-    write(flags, result, content, false);
-    writeFile(flags.output, content.str());
+    writeReport(flags.format, result, content, {false, flags.a, flags.b});
+    writeReportFile(flags.output, content.str());
     fmt::print(stderr, "ulpscope: {}; written to {}\n", name(result.verdict), flags.output);
   }
   if (flags.format != "text" && result.verdict == Verdict::notComparable) {
@@ -134,7 +75,7 @@ Action defineDiff(CLI::App& app) {
   app.add_option("--format", flags->format,
                  "text; json (docs/diff.schema.json); html (one page for a browser); markdown, junit, "
                  "github (annotations) and sarif for CI")
-      ->check(CLI::IsMember(formatNames()))
+      ->check(CLI::IsMember(reportFormats()))
       ->capture_default_str();
   app.add_option("-o,--output", flags->output, "write to this file");
   app.add_option("--rtol", flags->options.tolerance.rtol,

@@ -25,6 +25,7 @@ struct RecordFlags {
   std::string inputs = "always";
   std::string level = "full";
   bool stacks = false;
+  bool quiet = false;
   std::vector<std::string> include;
   std::vector<std::string> exclude;
   std::string steps;
@@ -122,7 +123,7 @@ int record(const RecordFlags& flags, const std::vector<std::string>& command) {
   const OutputFiles files(flags.output.empty() ? OutputFiles::defaultName() : flags.output);
   const ExitStatus status =
       runCommand(command, recordingEnvironment(flags, files, installation));
-  report(files, command, status);
+  if (!flags.quiet || files.written().empty()) report(files, command, status);
   endLike(status);
 }
 
@@ -145,6 +146,7 @@ Action defineRecord(CLI::App& app) {
       ->check(CLI::IsMember({"digest", "stats", "full"}))
       ->capture_default_str();
   app.add_flag("--stacks", flags->stacks, "whole stacks, not only the frame that called torch");
+  app.add_flag("-q,--quiet", flags->quiet, "say nothing of the trace, unless there is none");
   app.add_option("--include", flags->include,
                  "fingerprint only ops whose name matches this glob (may be repeated)")
       ->expected(1)

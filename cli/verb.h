@@ -48,5 +48,6 @@ Action defineValues(CLI::App& app);
 Action defineMicroscope(CLI::App& app);
 Action defineView(CLI::App& app);
 Action defineDoctor(CLI::App& app);
+Action defineGate(CLI::App& app);
 
 }  // namespace ulpscope

@@ -29,6 +29,12 @@ constexpr Verb kVerbs[] = {
      false, defineMicroscope},
     {"view", "open one or two traces in the desktop viewer",
      "  ulpscope view eager.ulps compiled.ulps", false, defineView},
+    {"gate", "compare a run with accepted baselines, and fail where its numbers moved",
+     "  ulpscope gate record -- python train.py\n"
+     "  ulpscope gate check\n"
+     "  ulpscope gate check --format=github --report html=gate.html -- python train.py\n"
+     "  ulpscope gate accept --reason 'a faster layer norm'",
+     true, defineGate},
     {"doctor", "tell what works here and what does not",
      "  ulpscope doctor\n"
      "  ulpscope doctor --python /path/to/venv/bin/python",

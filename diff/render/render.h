@@ -14,6 +14,8 @@ struct TextOptions {
   /// the paths of the result.
   std::string nameA;
   std::string nameB;
+  std::string more;  ///< a paragraph before the last line, each line of it ended; "" none
+  std::string next;  ///< the command of the last line; "" the one that fits a diff
 };
 
 /// For people: the answer first, then the evidence, then what to type next.

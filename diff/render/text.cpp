@@ -184,6 +184,11 @@ class TextRenderer {
   }
 
   void next() {
+    if (!options_.more.empty()) fmt::print(out_, "\n{}", options_.more);
+    if (!options_.next.empty()) {
+      fmt::print(out_, "\n{} {}\n", paint_.dim("next:"), options_.next);
+      return;
+    }
     const std::string a =
         shellQuoted(options_.nameA.empty() ? result_.a.path : options_.nameA);
     const std::string b =
