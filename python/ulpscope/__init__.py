@@ -20,6 +20,7 @@ from ulpscope._build import VERSION as __version__
 
 __all__ = [
     "__version__",
+    "diff",
     "open",
     "record",
     "recording",
@@ -35,3 +36,10 @@ def open(path):  # noqa: A001 - ulpscope.open, as gzip.open
     from ulpscope.trace import Trace
 
     return Trace(path)
+
+
+def diff(a, b, **options):
+    """Names the first op at which trace `b` parts from trace `a`; see ulpscope.compare.diff."""
+    from ulpscope.compare import diff
+
+    return diff(a, b, **options)

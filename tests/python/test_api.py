@@ -1,147 +1,136 @@
-"""ulpscope.record, start, stop, step, region, open."""
+"""What scripts, notebooks and pytest use of the package beside recording."""
 
+import json
+import os
 import pathlib
+import subprocess
+import sys
+import textwrap
 
 import pytest
-import torch
 
 import ulpscope
-
-X = torch.randn(3, 4)
-
-
-def test_context_manager_and_decorator(tmp_path):
-    with ulpscope.record(tmp_path / "a.ulps") as recording:
-        assert ulpscope.recording()
-        X.sin()
-    assert not ulpscope.recording()
-    assert recording.path == str(tmp_path / "a.ulps")
-
-    @ulpscope.record(tmp_path / "b.ulps")
-    def work():
-        return X.cos()
-
-    assert torch.equal(work(), X.cos())
-    assert [op.name for op in ulpscope.open(tmp_path / "a.ulps")] == ["aten::sin"]
-    trace = ulpscope.open(tmp_path / "b.ulps")
-    assert [op.qualified for op in trace] == ["aten::cos"]
-    assert trace.complete
+import ulpscope.export
 
 
-def test_an_exception_is_the_programs_own(tmp_path):
-    with pytest.raises(ZeroDivisionError):
-        with ulpscope.record(tmp_path / "a.ulps"):
-            X.sin()
-            raise ZeroDivisionError
-    assert ulpscope.open(tmp_path / "a.ulps").complete
+@pytest.fixture(scope="module")
+def traces(tmp_path_factory):
+    import torch
+
+    folder = tmp_path_factory.mktemp("api")
+
+    def run(path, scale):
+        torch.manual_seed(0)
+        layer = torch.nn.Linear(4, 4)
+        x = torch.randn(2, 4)
+        factor = torch.tensor([scale])
+        with ulpscope.record(path):
+            (layer(x) * factor).sum().backward()
+
+    for name, scale in ("a", 2.0), ("same", 2.0), ("b", 2.5):
+        run(folder / f"{name}.ulps", scale)
+    return folder
 
 
-def test_refusals_are_one_line(tmp_path):
-    with ulpscope.record(tmp_path / "a.ulps"):
-        with pytest.raises(RuntimeError) as refusal:
-            ulpscope.start(tmp_path / "b.ulps")
-        assert "\n" not in str(refusal.value)
-    with pytest.raises(ValueError, match="inputs must be"):
-        ulpscope.start(tmp_path / "c.ulps", inputs="some")
-    with pytest.raises(ValueError, match="level must be"):
-        ulpscope.start(tmp_path / "c.ulps", level="most")
-    assert not ulpscope.recording()
+def test_diff_is_typed(traces):
+    found = ulpscope.diff(traces / "a.ulps", ulpscope.open(traces / "b.ulps"))
+    assert not found and found.verdict == "numeric"
+    assert found.first.op == "aten::mul" and found.first.phase == "forward"
+    assert found.first.b.stack[-1].file.endswith("test_api.py")
+    assert found.counts.pairs == len(ulpscope.open(traces / "a.ulps"))
+    assert found.json["schema"] == "ulpscope.diff/1"
+    assert repr(found).startswith("<ulpscope.Diff numeric: ") and "aten::mul" in repr(found)
+    assert str(found).startswith("First ")
+    assert "<td" in found._repr_html_() and found.html().startswith("<!DOCTYPE html>")
 
 
-def test_steps_and_regions(recorded):
-    def program():
-        X.sin()
-        ulpscope.step()
-        with ulpscope.region("warm up"):
-            X.cos()
-        ulpscope.step()
-        with torch.profiler.record_function("mine"):
-            X.tan()
-
-    ops = {op.name: op for op in recorded(program)}
-    assert [ops[f"aten::{n}"].step for n in ("sin", "cos", "tan")] == [0, 1, 2]
-    assert ("scope", "warm up") in {(r.kind, r.name) for r in ops["aten::cos"].regions}
-    assert ("scope", "mine") in {(r.kind, r.name) for r in ops["aten::tan"].regions}
-    assert not ops["aten::sin"].regions
+def test_diff_of_equal_runs_is_true_and_tolerances_count(traces):
+    assert ulpscope.diff(traces / "a.ulps", traces / "same.ulps").verdict == "identical"
+    assert ulpscope.diff(traces / "a.ulps", traces / "b.ulps", rtol=0.9).verdict == "within_tolerance"
+    with pytest.raises(RuntimeError, match="missing.ulps"):
+        ulpscope.diff(traces / "a.ulps", traces / "missing.ulps")
 
 
-def test_optimizer_ends_a_step_and_phases_are_told(recorded):
-    model = torch.nn.Linear(4, 2)
-    optimizer = torch.optim.AdamW(model.parameters(), foreach=True)
-
-    def program():
-        for _ in range(2):
-            optimizer.zero_grad()
-            loss = model(X).square().mean()
-            loss.backward()
-            optimizer.step()
-            loss.item()
-
-    trace = recorded(program)
-    assert trace.steps == [0, 1]
-    phases = {}
-    for op in trace:
-        phases.setdefault(op.name, set()).add((op.step, op.phase))
-    assert phases["aten::addmm"] == {(0, "forward"), (1, "forward")}
-    assert phases["aten::mm"] == {(0, "backward"), (1, "backward")}
-    assert phases["aten::_foreach_mul_"] == {(0, "optimizer"), (1, "optimizer")}
-    region = {r.name for op in trace if op.phase == "optimizer" for r in op.regions}
-    assert "AdamW" in " ".join(region)
+def test_chrome_trace_encloses_ops(traces, tmp_path):
+    ulpscope.export.to_chrome(traces / "a.ulps", tmp_path / "trace.json")
+    events = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
+    ops = [event for event in events if "args" in event]
+    assert [event["args"]["id"] for event in ops] == [op.id for op in ulpscope.open(traces / "a.ulps")]
+    step = next(event for event in events if event["cat"] == "step")
+    module = next(event for event in events if event["cat"] == "module")
+    inside = [event for event in ops if module["ts"] <= event["ts"] < module["ts"] + module["dur"]]
+    assert "aten::addmm" in [event["name"] for event in inside]
+    assert all(step["ts"] <= event["ts"] <= step["ts"] + step["dur"] for event in ops)
 
 
-def test_options(tmp_path, recorded):
-    def program():
-        X.sin()
-        X.cos()
+def test_tables(traces, tmp_path):
+    pyarrow = pytest.importorskip("pyarrow", reason="an optional extra")
+    pytest.importorskip("pandas", reason="an optional extra")
+    import pyarrow.parquet
 
-    digests = recorded(program, level="digest", inputs="off")
-    operands = [o for op in digests for o in op.operands]
-    assert all(o.statistics is None for o in operands)
-    assert {o.skipped for o in operands if o.role == "input"} == {"option"}
-    assert all(o.digest for o in operands if o.role == "output")
-
-    for options in ({"exclude": ["aten::cos"]}, {"include": ["aten::s*"]}):
-        hashed = [op.name for op in recorded(program, **options) for o in op.operands if o.digest]
-        assert set(hashed) == {"aten::sin"}
+    operands = sum(len(op.operands) for op in ulpscope.open(traces / "a.ulps"))
+    table = ulpscope.export.to_arrow(traces / "a.ulps")
+    frame = ulpscope.export.to_pandas(traces / "a.ulps")
+    assert table.num_rows == len(frame) == operands
+    assert table.column_names == list(frame.columns) == list(ulpscope.export.COLUMNS)
+    ulpscope.export.to_parquet(traces / "a.ulps", tmp_path / "a.parquet")
+    assert pyarrow.parquet.read_table(tmp_path / "a.parquet").equals(table)
 
 
-def test_a_trace_read_back(recorded):
-    trace = recorded(lambda: torch.add(X, X, alpha=0.5))
-    (op,) = trace
-    assert (op.kind, op.name, op.overload) == ("op", "aten::add", "Tensor")
-    assert op.scalars == {"alpha": "0.5"}
-    first, second, result = op.operands
-    assert (first.role, first.dtype, first.shape, first.strides) == ("input", "float32", (3, 4), (4, 1))
-    assert first.digest == second.digest != result.digest
-    assert result.statistics["max"] == float((X * 1.5).max())
-    assert len(result.sketch) == 16
-    assert trace.coverage.ops == 1 and trace.coverage.hashed == 3
-    assert trace.environment["torch.version"] == "2.13.0"
-    assert trace.environment["default_dtype"] in ("float", "float32", "Float")
-    assert pathlib.Path(op.stack[-1].file).name == "test_api.py"
+PLUGIN = """
+    import os
+    import pytest
+    import torch
+
+    FACTOR = float(os.environ.get("FACTOR", "2"))
+
+    @pytest.mark.ulpscope
+    def test_marked():
+        torch.manual_seed(0)
+        torch.randn(3) * torch.tensor(FACTOR)
+
+    @pytest.mark.parametrize("n", [1, 2])
+    def test_fixture(ulpscope_gate, n):
+        torch.manual_seed(n)
+        x = torch.randn(4, 4)
+        with ulpscope_gate("square"):
+            x @ x
+
+    @pytest.mark.ulpscope
+    def test_fails_by_itself():
+        torch.ones(2).sum()
+        raise ValueError("its own")
+"""
 
 
-def test_files_that_are_no_trace(tmp_path):
-    missing = tmp_path / "missing.ulps"
-    with pytest.raises(OSError) as error:
-        ulpscope.open(missing)
-    assert "\n" not in str(error.value)
-    foreign = tmp_path / "foreign.ulps"
-    foreign.write_text("no trace")
-    with pytest.raises(OSError):
-        ulpscope.open(foreign)
+def test_pytest_plugin(tmp_path):
+    (tmp_path / "test_numbers.py").write_text(textwrap.dedent(PLUGIN))
+
+    def run(*flags, **environment):
+        package = pathlib.Path(ulpscope.__file__).parent.parent
+        return subprocess.run(
+            [sys.executable, "-m", "pytest", "-p", "ulpscope.pytest_plugin", "-p", "no:cacheprovider", "-q", *flags],
+            cwd=tmp_path, capture_output=True, text=True, timeout=600,
+            env=os.environ | {"PYTHONPATH": str(package)} | environment,
+        ).stdout  # fmt: skip
+
+    assert "there is no baseline" in run("-k", "marked")
+    assert "3 passed, 1 failed" in flat(run("--ulpscope-update"))
+    assert "3 passed, 1 failed" in flat(run())
+    moved = run(FACTOR="3")
+    assert "2 passed, 2 failed" in flat(moved) and "aten::mul" in moved and "its own" in moved
+    assert "pytest --ulpscope-update" in moved and "gate accept" not in moved
+    run("--ulpscope-update", "--ulpscope-reason", "thrice", FACTOR="3")
+    assert "3 passed, 1 failed" in flat(run(FACTOR="3"))
+    folders = sorted(path.name for path in (tmp_path / "ulpscope-gate" / "test_numbers").iterdir())
+    assert folders == ["test_fixture_1-square", "test_fixture_2-square", "test_marked"]
+    history = (tmp_path / "ulpscope-gate" / "test_numbers" / "test_marked" / "history.md").read_text()
+    assert "thrice" in history
 
 
-def test_a_recording_without_ops_leaves_a_trace(recorded):
-    trace = recorded(lambda: None)
-    assert trace.complete
-    assert list(trace) == []
-
-
-def test_a_path_that_cannot_be_written_is_said_at_the_start(tmp_path):
-    with pytest.raises(RuntimeError, match="missing"):
-        ulpscope.record(tmp_path / "missing" / "run.ulps").__enter__()
-    assert not ulpscope.recording()
-    with ulpscope.record(tmp_path / "run.ulps"):
-        torch.ones(2)
-    assert (tmp_path / "run.ulps").exists()
+def flat(output: str) -> str:
+    """Counts in one order: "3 passed, 1 failed"."""
+    last = output.splitlines()[-1]
+    words = last.replace(",", "").split()
+    counts = {kind: words[words.index(kind) - 1] for kind in ("passed", "failed") if kind in words}
+    return ", ".join(f"{number} {kind}" for kind, number in counts.items())
