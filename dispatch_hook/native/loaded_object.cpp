@@ -82,6 +82,10 @@ std::vector<std::vector<const void*>> LoadedObject::callsThrough(
       }
       const uint8_t* stub = at;
       if (stub > begin && stub[-1] == 0xF2) --stub;
+      if (stub - begin >= 6 && stub[-6] == 0x41 && stub[-5] == 0xBB) {  // mold: mov $index, %r11d
+        byStub[reinterpret_cast<uintptr_t>(stub)] = slot->second;
+        stub -= 6;
+      }
       byStub[reinterpret_cast<uintptr_t>(stub)] = slot->second;
       constexpr uint8_t kEndbr[] = {0xF3, 0x0F, 0x1E, 0xFA};
       if (stub - begin >= 4 && std::memcmp(stub - 4, kEndbr, 4) == 0) {

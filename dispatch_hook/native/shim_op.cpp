@@ -110,7 +110,11 @@ const std::unordered_map<std::string, std::string_view>& declarations() {
 std::optional<c10::OperatorHandle> operatorOf(std::string_view shim) {
   static const auto* const all = [] {
     auto* found = new std::unordered_map<std::string, c10::OperatorName>;
-    for (const c10::OperatorName& name : c10::Dispatcher::singleton().getAllOpNames()) {
+    std::vector<c10::OperatorName> names = c10::Dispatcher::singleton().getAllOpNames();
+    // What two namespaces have is aten's.
+    std::ranges::stable_partition(
+        names, [](const c10::OperatorName& name) { return name.name.starts_with("aten::"); });
+    for (const c10::OperatorName& name : names) {
       const size_t colon = name.name.find("::");
       const std::string space = name.name.substr(0, colon);
       std::string base = name.name.substr(colon + 2);
@@ -128,11 +132,34 @@ std::optional<c10::OperatorHandle> operatorOf(std::string_view shim) {
         found->emplace(space + "_" + base + overload, name);
       }
     }
+    // A shim with a name of its own.
+    found->emplace("_weight_int4pack_mm_cpu_tensor",
+                   c10::OperatorName("quantized::int4mm_packed_weight_cpu", ""));
     return found;
   }();
   const auto found = all->find(std::string(shim));
   if (found == all->end()) return std::nullopt;
   return c10::Dispatcher::singleton().findSchema(found->second);
+}
+
+/// Parameters are named like the operator's arguments. oneDNN's are not, but come in their order.
+void placeParameters(ShimOp& op) {
+  const std::vector<std::string>& arguments = op.info->schema.arguments;
+  std::vector<ShimParameter*> passed;
+  bool named = true;
+  for (ShimParameter& parameter : op.parameters) {
+    if (parameter.name.starts_with("ret")) {
+      if (parameter.kind == Kind::result) parameter.arg = int16_t(std::atoi(parameter.name.c_str() + 3));
+      continue;
+    }
+    if (parameter.name.ends_with("_len_") || parameter.name.ends_with("_index_")) continue;
+    passed.push_back(&parameter);
+    const auto at = std::ranges::find(arguments, parameter.name);
+    named = named && at != arguments.end();
+    if (at != arguments.end()) parameter.arg = int16_t(at - arguments.begin());
+  }
+  if (named || passed.size() != arguments.size()) return;
+  for (size_t i = 0; i < passed.size(); ++i) passed[i]->arg = int16_t(i);
 }
 
 std::unique_ptr<ShimOp> make(std::string_view function) {
@@ -145,15 +172,7 @@ std::unique_ptr<ShimOp> make(std::string_view function) {
   // Collectives go to the dispatcher, which knows that their results come later.
   if (made->info == nullptr || made->info->descend || made->info->collective) return nullptr;
   made->parameters = parse(declared->second);
-  const std::vector<std::string>& arguments = made->info->schema.arguments;
-  for (ShimParameter& parameter : made->parameters) {
-    if (parameter.kind == Kind::result) {
-      parameter.arg = int16_t(std::atoi(parameter.name.c_str() + 3));
-      continue;
-    }
-    const auto at = std::ranges::find(arguments, parameter.name);
-    if (at != arguments.end()) parameter.arg = int16_t(at - arguments.begin());
-  }
+  placeParameters(*made);
   return made;
 }
 
