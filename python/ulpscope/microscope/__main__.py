@@ -1,4 +1,8 @@
-"""`python -m ulpscope.microscope open TRACE OP...`: what `ulpscope microscope` and `ulpscope diff` start.
+"""`python -m ulpscope.microscope VERB ...`: what the verbs of `ulpscope` that need torch start.
+
+    open TRACE OP...          microscope, diff
+    check TRACE               check
+    extract TRACE OP FOLDER   extract
 
 Prints text, or with --format=json one object. A kernel that can't be opened is told in one line, as
 its "error" in JSON. Exit status: 0 no kernel departs, 1 one does, 2 an error.
@@ -13,6 +17,8 @@ import os
 import sys
 import tempfile
 
+from .decode import Unknown
+
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="ulpscope.microscope")
@@ -22,12 +28,78 @@ def main(arguments: list[str] | None = None) -> int:
     verb.add_argument("ops", type=int, nargs="+")
     verb.add_argument("--format", choices=("text", "json"), default="text")
     verb.add_argument("--for-diff", action="store_true", help="json, and status 0 whatever was found")
+    verb.set_defaults(run=open_ops)
+    verb = verbs.add_parser("check")
+    verb.add_argument("trace")
+    verb.add_argument("--format", choices=("text", "json"), default="text")
+    verb.set_defaults(run=check_trace)
+    verb = verbs.add_parser("extract")
+    verb.add_argument("trace")
+    verb.add_argument("op", type=int)
+    verb.add_argument("folder")
+    verb.set_defaults(run=extract_op)
     options = parser.parse_args(arguments)
+    name = "microscope" if options.verb == "open" else options.verb
     try:
-        return open_ops(options)
-    except (OSError, RuntimeError) as error:
-        print(f"ulpscope: microscope: {_line(error)}", file=sys.stderr)
+        return options.run(options)
+    except (OSError, RuntimeError, Unknown) as error:
+        if os.environ.get("ULPSCOPE_DEBUG"):
+            raise
+        print(f"ulpscope: {name}: {_line(error)}", file=sys.stderr)
         return 2
+
+
+def check_trace(options: argparse.Namespace) -> int:
+    from . import check
+
+    def progress(done: int, of: int) -> None:
+        if sys.stderr.isatty():
+            print(f"\rchecking kernel {done + 1} of {of}\033[K", end="", file=sys.stderr, flush=True)
+
+    with quiet() as out:
+        trace, notes = prepare(options.trace)
+        found = check.check(trace, progress)
+    if sys.stderr.isatty():
+        print("\r\033[K", end="", file=sys.stderr)
+    if options.format == "json":
+        answer = {
+            "schema": check.SCHEMA,
+            "trace": options.trace,
+            "notes": notes,
+            "calls": found.calls,
+            "agree": found.agree,
+            "departs": found.departs,
+            "unopened": found.unopened,
+        }
+        print(json.dumps(answer), file=out)
+    else:
+        print(check.as_text(found), file=out)
+        for note in notes:
+            print(f"note: {note}", file=out)
+    out.flush()
+    return int(bool(found.departs))
+
+
+def extract_op(options: argparse.Namespace) -> int:
+    from . import extract, in_trace, open_kernel, report
+
+    with quiet() as out:
+        trace, notes = prepare(options.trace)
+        try:
+            op = trace.op(options.op)
+        except KeyError:
+            raise Unknown(f"{options.trace} has no op #{options.op}; `ulpscope show` lists them") from None
+        recorded = in_trace.Kernels(trace).recorded(op)
+        opened = open_kernel.open_kernel(recorded.kernel, recorded.kind, recorded.digests)
+        said = extract.extract(recorded, opened, options.folder, trace.environment)
+    print(report.explanation(recorded, opened, opened.first), file=out)
+    for line in [f"written to {options.folder}: operands.safetensors, repro.py, which says:"]:
+        print(line, file=out)
+    print("\n".join(f"  {line}" for line in said.splitlines()), file=out)
+    for note in notes:
+        print(f"note: {note}", file=out)
+    out.flush()
+    return 0
 
 
 def open_ops(options: argparse.Namespace) -> int:
@@ -61,7 +133,6 @@ def open_ops(options: argparse.Namespace) -> int:
 
 def _open(trace, number: int, path: str) -> tuple[dict, str]:
     from . import in_trace, open_kernel, report
-    from .decode import Unknown
 
     try:
         op = trace.op(number)

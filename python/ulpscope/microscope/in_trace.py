@@ -9,7 +9,7 @@ from ulpscope.inductor import signature
 from ulpscope.inductor.recorder import GRAPH
 
 from .decode import Unknown
-from .kernel_graph import Kernel, Record, Site
+from .kernel_graph import Kernel, Record, Site, written
 
 if TYPE_CHECKING:
     from ulpscope.trace import Op, Trace
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 class Recorded:
     """One kernel call of a trace, ready to be opened."""
 
+    trace: str  #: its path
     op: Op
     kernel: Kernel
     site: Site
@@ -46,6 +47,17 @@ class Kernels:
         self._records: dict[str, Record] = {}
         self._siblings: dict[int | None, list[Op]] | None = None
 
+    def first_calls(self) -> list[Op]:
+        """The kernel calls of which the trace has what they read."""
+        found = []
+        for op in self.trace:
+            if op.kind != "kernel" or op.provenance is None:
+                continue
+            inputs = op.role("input", "before")
+            if not inputs or any(operand.captured for operand in inputs):
+                found.append(op)
+        return found
+
     def recorded(self, op: Op) -> Recorded:
         """Unknown, with the reason, where this call can't be opened."""
         if op.kind != "kernel" or op.provenance is None:
@@ -59,7 +71,7 @@ class Kernels:
         for operand in op.role("output", "after"):
             node = site.writes.get(_name(parameters, operand.arg))
             if node is not None and operand.digest is not None:
-                digests[node] = operand.digest
+                digests[written(graph, node)] = operand.digest
         if not site.writes:
             raise Unknown("what the kernel writes are partial results of the compiler only")
         try:
@@ -71,7 +83,7 @@ class Kernels:
                     "default keeps the first call of each kernel)"
                 ) from None
             raise error
-        return Recorded(op, kernel, site, self._kind(op), digests)
+        return Recorded(self.trace.path, op, kernel, site, self._kind(op), digests)
 
     def _record(self, op: Op) -> Record:
         key = op.provenance["graph"]

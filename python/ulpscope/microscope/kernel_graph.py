@@ -110,6 +110,19 @@ def _graph(data: dict) -> Graph:
     return Graph(nodes, calls, {name: i for i, name in enumerate(nodes)})
 
 
+def written(graph: Graph, name: str) -> str:
+    """The node whose value a node has: of a write into another tensor, what is written."""
+    node = graph.nodes.get(name)
+    while node is not None and node.target == "aten.copy_.default":
+        source = graph.nodes.get(node.sources()[0])
+        if source is None or not isinstance(source.val, dict) or not isinstance(node.val, dict):
+            break
+        if any(source.val[key] != node.val[key] for key in ("dtype", "shape")):
+            break
+        node, name = source, source.name
+    return name
+
+
 class Kernel:
     """One kernel's part of a graph, between values that are known.
 
@@ -120,7 +133,7 @@ class Kernel:
     def __init__(self, graph: Graph, writes: list[str], known: dict, spare: dict | None = None):
         self.graph = graph
         self.symbols = decode.Symbols()
-        self.outputs = list(dict.fromkeys(writes))
+        self.outputs = list(dict.fromkeys(written(graph, name) for name in writes))
         self.known: dict[str, torch.Tensor] = {}
         self.borrowed: list[str] = []
         for name, tensor in known.items():

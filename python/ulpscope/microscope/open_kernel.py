@@ -69,12 +69,13 @@ class OpResult:
 @dataclasses.dataclass
 class Opened:
     ops: list[OpResult]
-    outputs: dict[str, Distance]  #: what the kernel writes, node -> against eager
+    outputs: dict[str, Distance]  #: what the kernel writes of the program's values, node -> against eager
     faithful: bool | None  #: compiled again it writes the recorded bits; None: nothing to compare
     notes: list[str]
     first: OpResult | None = None
     dominant: OpResult | None = None
     cured_by: str = ""  #: a setting of Inductor without which there is no fusion effect
+    opening: Any = None  #: the work that led here, for extract
 
 
 def open_kernel(kernel: Kernel, kind: str = "inference", digests: dict | None = None) -> Opened:
@@ -90,7 +91,7 @@ class _Opening:
         self.exits = kernel.exits()
         self.notes: list[str] = []
         self.results = {
-            number: OpResult(number, next(iter(nodes.values())))
+            number: OpResult(number, nodes[min(nodes)])
             for number, nodes in self.exits.items()
         }
         self.prefix: dict[str, torch.Tensor] = {}
@@ -116,7 +117,7 @@ class _Opening:
             first = next((op for op in ops if op.random), None)
             if first is None:
                 self.notes.append("what departs inside the kernel is the value of no op of the program")
-        return Opened(ops, outputs, faithful, self.notes, first, dominant or first, cured)
+        return Opened(ops, outputs, faithful, self.notes, first, dominant or first, cured, self)
 
     # --- 1: prefixes ------------------------------------------------------------------------------
 
@@ -176,7 +177,7 @@ class _Opening:
         for number, result in self.results.items():
             if result.random:
                 continue
-            result.prefix = _worst(self._distances(number, self.prefix))
+            result.prefix = worst_of(self._distances(number, self.prefix))
             result.inherits = any(
                 bool(self.results[source].prefix and self.results[source].prefix.departs)
                 for source in self._sources(number)
@@ -206,7 +207,7 @@ class _Opening:
         for output, name in self.exits[number].items():
             if name in values and output < len(outputs) and outputs[output] is not None:
                 found.append(distance.between(outputs[output], values[name]))
-        return _worst(found)
+        return worst_of(found)
 
     def _sources(self, number: int) -> list[int]:
         """Calls of this kernel whose values a call reads, through calls that left no node."""
@@ -227,7 +228,7 @@ class _Opening:
 
     # --- 2: each op alone ---------------------------------------------------------------------------
 
-    def _piece(self, number: int, together: set[int]) -> Piece | None:
+    def piece(self, number: int, together: set[int]) -> Piece | None:
         """The nodes of a call, and of the calls `together`, given eager's values of all others."""
         kernel = self.kernel
         values = {}
@@ -256,7 +257,7 @@ class _Opening:
         for number, result in self.results.items():
             if result.random or result.note.startswith("can't"):
                 continue
-            piece = self._piece(number, set())
+            piece = self.piece(number, set())
             if piece is not None:
                 pieces[number] = piece
         if not pieces:
@@ -264,7 +265,7 @@ class _Opening:
         values = compiled.run(self.kernel, list(pieces.values()), self.kind)
         for number, result in zip(pieces, values):
             self.own[number] = result
-            self.results[number].own = _worst(self._distances(number, result))
+            self.results[number].own = worst_of(self._distances(number, result))
 
     # --- 3: fusion ----------------------------------------------------------------------------------
 
@@ -274,7 +275,7 @@ class _Opening:
             if result.random or result.origin or not (result.inside and result.inside.departs):
                 continue
             for source in reversed(self._ancestors(number)):
-                piece = self._piece(number, self._range(source, number))
+                piece = self.piece(number, self.range(source, number))
                 if piece is None:
                     continue
                 (values,) = compiled.run(self.kernel, [piece], self.kind)
@@ -289,7 +290,7 @@ class _Opening:
                 result.note = "only inside the whole kernel"
         return cured
 
-    def _range(self, source: int, number: int) -> set[int]:
+    def range(self, source: int, number: int) -> set[int]:
         """A call and all between it and another."""
         return {source} | {c for c in self._ancestors(number) if source in self._ancestors(c)}
 
@@ -298,7 +299,7 @@ class _Opening:
         if not any(d.departs for d in self._distances(number, values)):
             return False
         alone = Evaluator(self.kernel)
-        together = self._range(source, number)
+        together = self.range(source, number)
         alone.calls = {
             call: list(outputs)
             for call, outputs in self.eager.calls.items()
@@ -352,7 +353,7 @@ class _Opening:
                 continue
             together = {number}
             if result.fused_with is not None:
-                together |= self._range(result.fused_with, number)
+                together |= self.range(result.fused_with, number)
             try:
                 wide = Evaluator(self.kernel, double=True)
                 wide.calls = {
@@ -370,8 +371,8 @@ class _Opening:
                 eager.append(distance.between(exact[output], self.eager.calls[number][output]))
                 ours.append(distance.between(exact[output], values[name]))
             if eager:
-                result.eager_error = _error(_worst(eager))
-                result.compiled_error = _error(_worst(ours))
+                result.eager_error = error_of(worst_of(eager))
+                result.compiled_error = error_of(worst_of(ours))
 
     def _contributions(self) -> None:
         """How much each op's own departure moves what the kernel writes, carried there in float64."""
@@ -390,7 +391,7 @@ class _Opening:
             moved = self._carried(result.call, eager, ours, ends, double=False)
             result.reaches = any(d.departs for d in moved)
             exact = self._carried(result.call, eager, ours, ends, double=True)
-            result.adds = max((_error(d) or 0.0 for d in exact), default=0.0)
+            result.adds = max((error_of(d) or 0.0 for d in exact), default=0.0)
         total = sum(r.adds for r in origins if math.isfinite(r.adds))
         for result in origins:
             result.share = result.adds / total if total else 1.0 / len(origins)
@@ -416,21 +417,16 @@ class _Opening:
         return found
 
     def _outputs(self, whole: dict) -> dict[str, Distance]:
+        """Only values that eager has, too: a decomposition's own are left out."""
         found = {}
         for name in self.kernel.outputs:
-            if name not in whole:
-                continue
-            try:
-                value = None
-                for call, output in self.kernel.graph.nodes[name].values:
-                    outputs = self.eager.calls.get(call, ())
-                    if output < len(outputs) and value is None:
-                        value = outputs[output]
-                if value is None or value.shape != whole[name].shape:
-                    value = self.eager.node(name)
-                found[name] = distance.between(value, whole[name])
-            except Exception:
-                continue
+            for call, output in self.kernel.graph.nodes[name].values:
+                outputs = self.eager.calls.get(call, ())
+                if name not in whole or output >= len(outputs) or outputs[output] is None:
+                    continue
+                if self.results.get(call) is None or outputs[output].shape == whole[name].shape:
+                    found[name] = distance.between(outputs[output], whole[name])
+                    break
         return found
 
 
@@ -455,11 +451,11 @@ def _like(value: Any, other: torch.Tensor) -> torch.Tensor:
     return torch.empty_like(value).copy_(other)
 
 
-def _worst(distances: list[Distance]) -> Distance | None:
+def worst_of(distances: list[Distance]) -> Distance | None:
     return max(distances, key=lambda d: (d.departs, d.relative, d.differing), default=None)
 
 
-def _error(found: Distance | None) -> float | None:
+def error_of(found: Distance | None) -> float | None:
     if found is None:
         return None
     if found.ulp is None and found.differing:  # integers: a share of elements says more

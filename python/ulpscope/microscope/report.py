@@ -7,7 +7,7 @@ from typing import Any
 
 from .distance import Distance
 from .in_trace import Recorded
-from .open_kernel import Opened, OpResult
+from .open_kernel import Opened, OpResult, worst_of
 
 SCHEMA = "ulpscope.microscope/1"
 LEAST_SHARE = 0.01  # of what the ops of a kernel add: below it an op is no origin worth naming
@@ -228,6 +228,21 @@ def as_text(recorded: Recorded, opened: Opened) -> str:
         lines.append("Compiled again, the kernel writes the bits that were recorded.")
     lines += opened.notes + _borrowed(recorded)
     lines += [f"{calls[op.call].op}: {op.note}" for op in opened.ops if op.note]
+    return "\n".join(lines)
+
+
+def as_line(recorded: Recorded, opened: Opened) -> str:
+    """One kernel in short: its first op, how far, and where."""
+    op = opened.first
+    calls = recorded.kernel.graph.calls
+    head = f"#{recorded.op.id} {recorded.name}, step {recorded.op.step}, {recorded.op.phase}"
+    worst = worst_of(list(opened.outputs.values()))
+    lines = [f"{head}: {size(worst)}" if worst is not None else head]
+    if op is not None:
+        number = named_call(recorded, op)
+        where = _where(recorded, number)
+        amount = "" if op.random else _amount(op)
+        lines.append(f"    {calls[number].op}{amount}" + (f"  {where}" if where else ""))
     return "\n".join(lines)
 
 

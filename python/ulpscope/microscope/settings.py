@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import os
 from collections.abc import Mapping
+from typing import Any
 
 #: Variables that must be there before torch is loaded.
 VARIABLES = ("ATEN_CPU_CAPABILITY", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "MKL_CBWR",
@@ -60,9 +61,28 @@ def _set(config, name: str, text: str) -> None:
         owner = getattr(owner, part, None)
     if owner is None or not hasattr(owner, last):
         return
-    try:
-        value = ast.literal_eval(text)
-    except (ValueError, SyntaxError):
-        value = text
+    value = _value(text)
     if getattr(owner, last) != value:
         setattr(owner, last, value)
+
+
+def changed(environment: Mapping[str, str]) -> dict[str, Any]:
+    """Inductor's settings of the run that are not the defaults of this torch."""
+    import torch._inductor.config as config
+
+    found = {}
+    for key, text in environment.items():
+        name = key.removeprefix("inductor.")
+        if name == key or name not in config._config:
+            continue
+        value = _value(text)
+        if value != config._config[name].default:
+            found[name] = value
+    return found
+
+
+def _value(text: str) -> Any:
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text
