@@ -5,9 +5,9 @@
 #include <filesystem>
 #include <memory>
 
-#include "cli/installation.h"
 #include "cli/output_files.h"
 #include "cli/process.h"
+#include "cli/record_command.h"
 #include "cli/terminal.h"
 #include "cli/trace_summary.h"
 #include "cli/unrecorded.h"
@@ -19,61 +19,6 @@ namespace ulpscope {
 namespace {
 
 constexpr size_t kFilesShown = 16;
-
-struct RecordFlags {
-  std::string output;
-  std::string inputs = "always";
-  std::string level = "full";
-  bool stacks = false;
-  bool quiet = false;
-  std::vector<std::string> include;
-  std::vector<std::string> exclude;
-  std::string steps;
-  std::vector<std::string> capture;
-  uint64_t captureLimit = uint64_t{64} << 20;
-};
-
-/// One text for an environment variable; the hook tells a separating ':' from the "::" of a name.
-std::string joined(const std::vector<std::string>& globs) {
-  return fmt::format("{}", fmt::join(globs, ":"));
-}
-
-void setOrUnset(ChildEnvironment& environment, const char* name, const std::string& value) {
-  if (value.empty()) {
-    environment.unset(name);
-  } else {
-    environment.set(name, value);
-  }
-}
-
-ChildEnvironment recordingEnvironment(const RecordFlags& flags, const OutputFiles& files,
-                                      const Installation& installation) {
-  ChildEnvironment environment;
-  environment.set("ULPSCOPE_RECORD", "1");
-  environment.set("ULPSCOPE_OUTPUT", files.file().string());
-  environment.set("ULPSCOPE_INPUTS", flags.inputs);
-  environment.set("ULPSCOPE_LEVEL", flags.level);
-  setOrUnset(environment, "ULPSCOPE_STACKS", flags.stacks ? "1" : "");
-  setOrUnset(environment, "ULPSCOPE_INCLUDE", joined(flags.include));
-  setOrUnset(environment, "ULPSCOPE_EXCLUDE", joined(flags.exclude));
-  setOrUnset(environment, "ULPSCOPE_STEPS", flags.steps);
-  setOrUnset(environment, "ULPSCOPE_CAPTURE", joined(flags.capture));
-  environment.set("ULPSCOPE_CAPTURE_LIMIT", std::to_string(flags.captureLimit));
-
-  // After libraries that are preloaded already (allocators and sanitizers insist on being first).
-  const std::string preloaded = environment.get("LD_PRELOAD");
-  environment.set("LD_PRELOAD", preloaded.empty() ? installation.preload
-                                                  : preloaded + ":" + installation.preload);
-  if (!installation.inject.empty()) {
-    // The injected sitecustomize puts the original PYTHONPATH back.
-    const bool had = environment.has("PYTHONPATH");
-    const std::string original = environment.get("PYTHONPATH");
-    setOrUnset(environment, "ULPSCOPE_ORIGINAL_PYTHONPATH", original);
-    environment.set("PYTHONPATH", had && !original.empty() ? installation.inject + ":" + original
-                                                           : installation.inject);
-  }
-  return environment;
-}
 
 std::string shown(const std::filesystem::path& path) {
   std::error_code error;
@@ -115,14 +60,8 @@ int record(const RecordFlags& flags, const std::vector<std::string>& command) {
   if (command.empty()) {
     throw CommandError("no command to run; put it after --, as in: ulpscope record -- python train.py");
   }
-  const Installation installation = Installation::find();
-  if (installation.preload.empty()) {
-    throw CommandError("this build has no recorder; build with -DULPSCOPE_BUILD_HOOK=ON, then see "
-                       "`ulpscope doctor`");
-  }
   const OutputFiles files(flags.output.empty() ? OutputFiles::defaultName() : flags.output);
-  const ExitStatus status =
-      runCommand(command, recordingEnvironment(flags, files, installation));
+  const ExitStatus status = recordCommand(flags, files, command);
   if (!flags.quiet || files.written().empty()) report(files, command, status);
   endLike(status);
 }

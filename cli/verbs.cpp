@@ -23,10 +23,17 @@ constexpr Verb kVerbs[] = {
      "  ulpscope values eager.ulps 31 compiled.ulps 22:after1\n"
      "  ulpscope values run.ulps 22:before0 run.ulps 22:after0 --by ulps --format=json",
      false, defineValues},
+    {"check", "run a command once and compare its compiled kernels with eager",
+     "  ulpscope check -- python train.py --compile\n"
+     "  ulpscope check -o run.ulps --format=json -- python train.py --compile",
+     true, defineCheck},
     {"microscope", "tell which op inside a compiled kernel departs from eager",
      "  ulpscope microscope compiled.ulps 22\n"
      "  ulpscope microscope compiled.ulps 22 --format=json",
      false, defineMicroscope},
+    {"extract", "write the op that departs with its operands and a script that shows it alone",
+     "  ulpscope extract compiled.ulps 22 -o repro && python repro/repro.py",
+     false, defineExtract},
     {"view", "open one or two traces in the desktop viewer",
      "  ulpscope view eager.ulps compiled.ulps", false, defineView},
     {"gate", "compare a run with accepted baselines, and fail where its numbers moved",

@@ -110,7 +110,8 @@ class _Opening:
         outputs = self._outputs(whole)
         ops = list(self.results.values())
         origins = [op for op in ops if op.origin and not op.random]
-        reaching = [op for op in origins if op.reaches] or origins
+        reaching = [op for op in origins if op.reaches and op.adds > 0]  # more than a zero's sign
+        reaching = reaching or [op for op in origins if op.reaches] or origins
         first = next(iter(reaching), None)
         dominant = max(reaching, key=lambda op: op.adds, default=None)
         if first is None and any(d.departs for d in outputs.values()):
