@@ -25,7 +25,7 @@ std::string overview() {
   std::string text =
       "ulpscope finds the op at which two runs of a PyTorch or LibTorch program part.\n\n"
       "usage: ulpscope VERB ...\n\nverbs:\n";
-  for (const Verb& verb : verbs()) text += fmt::format("  {:<8} {}\n", verb.name, verb.summary);
+  for (const Verb& verb : verbs()) text += fmt::format("  {:<10}  {}\n", verb.name, verb.summary);
   text +=
       "\nfor example:\n"
       "  ulpscope record -o eager.ulps    -- python train.py\n"
