@@ -21,8 +21,10 @@ int main(int argc, char** argv) {
   const QCommandLineOption map("map", "A mapping file (docs/alignment.md).", "FILE");
   const QCommandLineOption picture(
       "picture", "Write what the window shows to FILE (.png or .svg) and end.", "FILE");
+  const QCommandLineOption page("page", "Page of the details: values, elements, stack or kernel.",
+                                "NAME", "values");
   const QCommandLineOption size("size", "Size of the window.", "WIDTHxHEIGHT", "1280x800");
-  parser.addOptions({theme, map, picture, size});
+  parser.addOptions({theme, map, picture, page, size});
   parser.process(application);
   const QStringList paths = parser.positionalArguments();
   const QString choice = parser.value(theme);
@@ -40,19 +42,22 @@ int main(int argc, char** argv) {
   window.QMainWindow::show();
   if (parser.isSet(picture)) {
     using ulpscope::gui::MainWindow;
-    const auto end = [&] {
-      // One turn of the loop later: what the last signals asked for is laid out by then.
-      QTimer::singleShot(100, &window, [&] {
-        QString problem;
-        const bool written = ulpscope::gui::exportPicture(window, parser.value(picture), &problem,
-                                                          window.devicePixelRatio());
-        if (!written) qCritical("%s", qPrintable(problem));
-        QApplication::exit(written ? 0 : 2);
-      });
+    auto* settled = new QTimer(&window);  // what the last signals asked for is laid out by then
+    settled->setInterval(100);
+    const auto end = [&, settled] {
+      if (window.busy()) return;
+      settled->stop();
+      QString problem;
+      const bool written = ulpscope::gui::exportPicture(window, parser.value(picture), &problem,
+                                                        window.devicePixelRatio());
+      if (!written) qCritical("%s", qPrintable(problem));
+      QApplication::exit(written ? 0 : 2);
     };
-    QObject::connect(&window, &MainWindow::shown, &window, end);
-    QObject::connect(&window, &MainWindow::failed, &window, end);
+    QObject::connect(settled, &QTimer::timeout, &window, end);
+    QObject::connect(&window, &MainWindow::shown, settled, qOverload<>(&QTimer::start));
+    QObject::connect(&window, &MainWindow::failed, settled, qOverload<>(&QTimer::start));
   }
+  window.showPage(parser.value(page));
   if (!paths.isEmpty()) window.open({paths[0], paths.value(1), parser.value(map)});
   return QApplication::exec();
 }

@@ -13,6 +13,7 @@
 #include "diff/diff.h"
 #include "gui/models/format.h"
 #include "gui/models/source_text.h"
+#include "gui/widgets/elements_panel.h"
 #include "gui/widgets/theme.h"
 
 namespace ulpscope::gui {
@@ -90,6 +91,8 @@ DetailsPanel::DetailsPanel(QWidget* parent) : QWidget(parent) {
   tabs_->setObjectName("detailsTabs");
   tabs_->setDocumentMode(true);
   tabs_->addTab(values_, "&Values");
+  elements_ = new ElementsPanel(this);
+  tabs_->addTab(elements_, "&Elements");
   tabs_->addTab(stack_, "&Stack");
   tabs_->addTab(kernel_, "&Kernel");
   // Source files are read only for a page that is looked at.
@@ -108,6 +111,7 @@ void DetailsPanel::setPair(std::shared_ptr<const Document> document, uint32_t pa
   document_ = std::move(document);
   pair_ = document_ && pair < document_->pairs().size() ? pair : kNoPair;
   model_.setPair(document_, pair_);
+  elements_->setPair(document_, pair_);
   title_->clear();
   why_->clear();
   note_->clear();
@@ -142,7 +146,7 @@ void DetailsPanel::setPair(std::shared_ptr<const Document> document, uint32_t pa
   values_->setColumnWidth(1, width * (single ? 55 : 23) / 100);
   values_->setColumnWidth(2, width * 23 / 100);
   const QString kernel = kernelHtml(*document_, pair_);
-  tabs_->setTabVisible(2, !kernel.isEmpty());
+  tabs_->setTabVisible(tabs_->indexOf(kernel_), !kernel.isEmpty());
   kernel_->setHtml(kernel);
   showTexts();
 }
@@ -177,6 +181,13 @@ void DetailsPanel::setNote(const QString& note) {
   note_->setText(note);
   note_->setModified(false);
 }
+
+void DetailsPanel::showPage(const QString& name) {
+  for (int i = 0; i < tabs_->count(); ++i)
+    if (tabs_->widget(i)->objectName() == name) tabs_->setCurrentIndex(i);
+}
+
+bool DetailsPanel::busy() const { return elements_->busy(); }
 
 void DetailsPanel::editNote() {
   note_->setFocus(Qt::ShortcutFocusReason);

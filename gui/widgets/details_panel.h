@@ -13,6 +13,8 @@ class QTreeView;
 
 namespace ulpscope::gui {
 
+class ElementsPanel;
+
 /// Everything about the chosen pair: why it got its label, values side by side, stack, kernel.
 class DetailsPanel : public QWidget {
   Q_OBJECT
@@ -23,6 +25,9 @@ class DetailsPanel : public QWidget {
   void setPair(std::shared_ptr<const Document> document, uint32_t pair);
   void setNote(const QString& note);
   void editNote();
+  /// "values", "elements", "stack" or "kernel"; anything else changes nothing.
+  void showPage(const QString& name);
+  bool busy() const;
   DetailsModel* model() { return &model_; }
 
  signals:
@@ -40,6 +45,7 @@ class DetailsPanel : public QWidget {
   QLineEdit* note_;
   QTabWidget* tabs_;
   QTreeView* values_;
+  ElementsPanel* elements_;
   QTextBrowser* stack_;
   QTextBrowser* kernel_;
 };

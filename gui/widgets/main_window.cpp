@@ -232,6 +232,10 @@ void MainWindow::follow(uint32_t pair, int line) {
   search_->setStarts(selection_.startIndex(), int(selection_.starts().size()));
 }
 
+bool MainWindow::busy() const { return jobs_.busy() || details_->busy(); }
+
+void MainWindow::showPage(const QString& name) { details_->showPage(name); }
+
 void MainWindow::say(const QString& message) { statusBar()->showMessage(message); }
 
 void MainWindow::dragEnterEvent(QDragEnterEvent* event) {

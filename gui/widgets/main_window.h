@@ -38,7 +38,9 @@ class MainWindow : public QMainWindow {
   const Source& source() const { return source_; }
   Selection& selection() { return selection_; }
   RowsModel& rows() { return rows_; }
-  bool busy() const { return jobs_.busy(); }
+  bool busy() const;  ///< a worker has something to do for this window
+  /// The page of the details: "values", "elements", "stack" or "kernel".
+  void showPage(const QString& name);
   const std::shared_ptr<const Document>& document() const { return selection_.document(); }
 
  signals:

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <QString>
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "gui/models/operand_match.h"
+
+namespace ulpscope::gui {
+
+/// Numbers from the bytes of a tensor's elements: one a real element, two a complex one. Empty for a
+/// dtype without numbers (bits, packed 4-bit) and where the bytes are no whole elements.
+std::vector<double> decodeElements(DType dtype, std::span<const std::byte> bytes);
+
+/// An operand whose values are in at least one of the traces; what loadElements needs, with no pointer
+/// into a document, so that a worker can have it.
+struct ElementRequest {
+  QString title;  ///< "native_layer_norm: out 0  f32[2, 64, 128]"
+  std::string pathA, pathB;
+  FingerprintId a, b;  ///< none: not captured on that side
+  TensorType type;
+};
+
+/// The operands of a pair with captured values: those of both sides first, then as matched. A pair
+/// whose two sides have other shapes or dtypes gives one request for each.
+std::vector<ElementRequest> capturedOperands(const Document& document, uint32_t pair);
+
+/// One column of the histogram: elements with lower < difference <= upper, in ulps of the dtype or,
+/// where it has none, in the values' own unit.
+struct ElementBin {
+  double lower = 0;
+  double upper = 0;
+  int64_t count = 0;
+};
+
+/// Two tensors element by element, or one alone.
+struct ElementDifference {
+  bool both = false;
+  TensorType type;
+  int64_t rows = 0;     ///< of the picture: all sizes but the last that is not 1
+  int64_t columns = 0;
+  int components = 1;   ///< 2: complex
+  std::vector<double> a, b;   ///< components; empty where not captured
+  std::vector<float> shown;   ///< by element: |b - a| (infinite where one is NaN or infinite alone),
+                              ///< or the one side's value
+  int64_t differing = 0;
+  int64_t worst = -1;         ///< element of the largest difference; of the largest value alone
+  double largest = 0;         ///< difference, or magnitude of the value
+  double largestUlp = 0;      ///< 0 where the dtype has no ulp
+  bool inUlps = false;        ///< unit of the histogram
+  std::vector<ElementBin> histogram;  ///< the first holds the equal elements; empty for one side alone
+
+  int64_t elements() const { return int64_t(shown.size()); }
+  /// Difference of one element in ulps of the larger of its two values; NaN where there is none.
+  double ulpsAt(int64_t element) const;
+  /// "[0, 12, 5]"
+  QString indexText(int64_t element) const;
+  /// "a 1.25, b 1.5, difference 0.25 (2 ulp)"
+  QString elementText(int64_t element) const;
+  QString summary() const;  ///< one line
+};
+
+/// Reads and compares; on a worker. Throws TraceError. An operand that can't be decoded gives one
+/// without elements.
+ElementDifference loadElements(const ElementRequest& request);
+
+}  // namespace ulpscope::gui
