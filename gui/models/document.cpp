@@ -1,6 +1,7 @@
 #include "gui/models/document.h"
 
 #include <algorithm>
+#include <future>
 
 #include "diff/diff.h"
 
@@ -119,14 +120,24 @@ std::shared_ptr<const Document> makeDocument(DiffResult result, const std::strin
   auto document = std::make_shared<Document>();
   document->result = std::move(result);
   document->mapFile = mapFile;
-  document->tree = foldPairs(document->result, keepGoing);
-  ask(keepGoing);
-  document->index[0] = indexSide(*document, SideName::a);
-  ask(keepGoing);
-  document->index[1] = indexSide(*document, SideName::b);
-  ask(keepGoing);
+  // A reader is for one thread at a time: B's is the helper's until it has prepared its names.
+  std::promise<void> prepared;
+  std::shared_future<void> preparedB = prepared.get_future().share();
+  auto helper = std::async(std::launch::async, [&document = *document, &prepared] {
+    try {
+      prepareNames(document.result.b);
+      prepared.set_value();
+    } catch (...) {  // a damaged page; whoever waits for the names hears of it
+      prepared.set_exception(std::current_exception());
+    }
+    document.index[0] = indexSide(document, SideName::a);
+    document.index[1] = indexSide(document, SideName::b);
+  });
+  document->tree = foldPairs(document->result, keepGoing, [&] { preparedB.get(); });
   prepareNames(document->result.a);
-  prepareNames(document->result.b);
+  preparedB.get();
+  helper.get();
+  ask(keepGoing);
   return document;
 }
 

@@ -1,6 +1,7 @@
 #include "gui/models/fold_tree.h"
 
 #include <algorithm>
+#include <array>
 #include <string_view>
 #include <tuple>
 #include <unordered_map>
@@ -23,10 +24,10 @@ using Path = std::vector<Part>;
 
 class Builder {
  public:
-  explicit Builder(const DiffResult& result) : result_(result) {
+  Builder(const DiffResult& result, const std::function<void()>& beforeB)
+      : result_(result), beforeB_(beforeB) {
     text("");
     collectModules(result.a);
-    collectModules(result.b);
     tree_.nodes.push_back({});
     tree_.nodeOfPair.reserve(result.pairs.size());
   }
@@ -69,7 +70,15 @@ class Builder {
     const bool gapOfB = !fromA && sameStretch;
     const bool sameRegion = fromA && sameStretch && lastRegion_ == op.region && op.region &&
                             op.phase != Phase::backward && lastFromA_;
-    if (!gapOfB && !sameRegion) open(pathOf(side, op), index);
+    if (!gapOfB && !sameRegion) {
+      if (!fromA && !usesB_) {
+        if (beforeB_) beforeB_();
+        collectModules(result_.b);
+        usesB_ = true;
+      }
+      findPath(side, op);
+      open(index);
+    }
     step_ = op.step;
     phase_ = op.phase;
     if (!gapOfB) {
@@ -83,12 +92,21 @@ class Builder {
     tree_.nodeOfPair.push_back(stack_.empty() ? 0 : stack_.back());
   }
 
-  Path pathOf(const Side& side, const Op& op) {
-    Path path;
-    path.push_back({FoldKind::step, text(std::to_string(op.step)), 0, 0});
-    path.push_back({FoldKind::phase, text(std::string(name(op.phase))), 0, 0});
-    if (!side.reader) return path;
-    std::vector<const Region*> chain;
+  /// The way to an op, in next_.
+  void findPath(const Side& side, const Op& op) {
+    Path& path = next_;
+    path.clear();
+    if (op.step != namedStep_ || stepText_ == 0) {
+      namedStep_ = op.step;
+      stepText_ = text(std::to_string(op.step));
+    }
+    uint32_t& phase = phaseTexts_[size_t(op.phase)];
+    if (phase == 0) phase = text(std::string(name(op.phase)));
+    path.push_back({FoldKind::step, stepText_, 0, 0});
+    path.push_back({FoldKind::phase, phase, 0, 0});
+    if (!side.reader) return;
+    std::vector<const Region*>& chain = chain_;
+    chain.clear();
     for (RegionId id = op.region; id && chain.size() < 256;) {
       const Region& region = side.reader->region(id);
       if (!region.id) break;
@@ -105,8 +123,16 @@ class Builder {
       path.push_back({module ? FoldKind::module : FoldKind::region, text(region.name),
                       text(region.detail), region.id.value});
     }
-    if (!inModule) addModule(side.reader->module(op), path);
-    return path;
+    if (inModule) return;
+    const auto module = side.reader->module(op);
+    if (module != lastModule_ || side.reader.get() != lastReader_) {
+      lastModule_ = module;
+      lastReader_ = side.reader.get();
+      auto [known, fresh] = modulePaths_.try_emplace(module.first + '\n' + module.second);
+      if (fresh) addModule(module, known->second);
+      lastPath_ = &known->second;
+    }
+    path.insert(path.end(), lastPath_->begin(), lastPath_->end());
   }
 
   /// A module that no region encloses (backward, or inside a kernel): its known parents come first.
@@ -124,7 +150,8 @@ class Builder {
     path.push_back({FoldKind::module, text(name), text(type), 0});
   }
 
-  void open(const Path& path, uint32_t index) {
+  void open(uint32_t index) {
+    const Path& path = next_;
     size_t common = 0;
     while (common < path.size() && common < path_.size() && path[common] == path_[common]) ++common;
     close(common, index);
@@ -142,7 +169,7 @@ class Builder {
         tree_.stretches.push_back(stack_.back());
       tree_.nodes.push_back(node);
     }
-    path_ = path;
+    std::swap(path_, next_);
   }
 
   void close(size_t depth, uint32_t end) {
@@ -163,11 +190,22 @@ class Builder {
   }
 
   const DiffResult& result_;
+  const std::function<void()>& beforeB_;
   FoldTree tree_;
   std::unordered_map<std::string, uint32_t> textIds_;
   std::unordered_map<std::string, std::string> modules_;  ///< name to class
   std::vector<uint32_t> stack_;                           ///< open nodes
   Path path_;
+  Path next_;
+  std::vector<const Region*> chain_;
+  int32_t namedStep_ = 0;
+  uint32_t stepText_ = 0;  ///< 0: not asked yet
+  std::array<uint32_t, 4> phaseTexts_{};
+  std::unordered_map<std::string, Path> modulePaths_;  ///< by name and class
+  std::pair<std::string, std::string> lastModule_;
+  const Reader* lastReader_ = nullptr;
+  const Path* lastPath_ = nullptr;
+  bool usesB_ = false;
   int32_t step_ = 0;
   Phase phase_ = Phase::other;
   RegionId lastRegion_;
@@ -176,8 +214,9 @@ class Builder {
 
 }  // namespace
 
-FoldTree foldPairs(const DiffResult& result, const std::function<bool()>& keepGoing) {
-  return Builder(result).build(keepGoing);
+FoldTree foldPairs(const DiffResult& result, const std::function<bool()>& keepGoing,
+                   const std::function<void()>& beforeB) {
+  return Builder(result, beforeB).build(keepGoing);
 }
 
 }  // namespace ulpscope::gui

@@ -44,6 +44,8 @@ struct FoldTree {
 
 /// An op of B alone stays in the stretch in which it occurs, where step and phase agree: it is a gap
 /// there and not a module of its own. Cost is linear in the pairs.
-FoldTree foldPairs(const DiffResult& result, const std::function<bool()>& keepGoing);
+/// `beforeB` is called once before B's reader is used, which may still be at work elsewhere until then.
+FoldTree foldPairs(const DiffResult& result, const std::function<bool()>& keepGoing,
+                   const std::function<void()>& beforeB = {});
 
 }  // namespace ulpscope::gui
