@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <utility>
 
 #include "cli/installation.h"
 #include "cli/process.h"
@@ -15,7 +16,13 @@
 namespace ulpscope {
 namespace {
 
-int view(const std::vector<std::string>& traces) {
+struct ViewFlags {
+  std::vector<std::string> traces;
+  std::string map, rules, noise, rtol, atol, ulp;
+};
+
+int view(const ViewFlags& flags) {
+  const std::vector<std::string>& traces = flags.traces;
   const Installation installation = Installation::find();
   if (installation.viewer.empty()) {
     throw CommandError("the viewer is not installed; build with -DULPSCOPE_BUILD_GUI=ON (Qt 6), or "
@@ -29,6 +36,11 @@ int view(const std::vector<std::string>& traces) {
   for (const std::string& trace : traces) Reader check(trace);
   std::vector<std::string> arguments = {installation.viewer};
   arguments.insert(arguments.end(), traces.begin(), traces.end());
+  for (const auto& [flag, value] :
+       {std::pair("--map", &flags.map), {"--rules", &flags.rules}, {"--noise", &flags.noise},
+        {"--rtol", &flags.rtol}, {"--atol", &flags.atol}, {"--ulp", &flags.ulp}}) {
+    if (!value->empty()) arguments.insert(arguments.end(), {flag, *value});
+  }
   std::vector<char*> pointers;
   for (std::string& argument : arguments) pointers.push_back(argument.data());
   pointers.push_back(nullptr);
@@ -39,9 +51,15 @@ int view(const std::vector<std::string>& traces) {
 }  // namespace
 
 Action defineView(CLI::App& app) {
-  auto traces = std::make_shared<std::vector<std::string>>();
-  app.add_option("TRACES", *traces, "one trace, or two to compare")->required()->expected(1, 2);
-  return [traces](const Invocation&) { return view(*traces); };
+  auto flags = std::make_shared<ViewFlags>();
+  app.add_option("TRACES", flags->traces, "one trace, or two to compare")->required()->expected(1, 2);
+  app.add_option("--map", flags->map, "a file that pairs ops by hand (docs/alignment.md)");
+  app.add_option("--rules", flags->rules, "a file of tolerances for some ops (docs/alignment.md)");
+  app.add_option("--noise", flags->noise, "a second run of A: what differs there is the noise floor");
+  app.add_option("--rtol", flags->rtol, "tolerance on the relative error")->check(CLI::Number);
+  app.add_option("--atol", flags->atol, "tolerance on the absolute error")->check(CLI::Number);
+  app.add_option("--ulp", flags->ulp, "tolerance in ulps")->check(CLI::Number);
+  return [flags](const Invocation&) { return view(*flags); };
 }
 
 }  // namespace ulpscope

@@ -24,7 +24,13 @@ int main(int argc, char** argv) {
   const QCommandLineOption page("page", "Page of the details: values, elements, stack or kernel.",
                                 "NAME", "values");
   const QCommandLineOption size("size", "Size of the window.", "WIDTHxHEIGHT", "1280x800");
-  parser.addOptions({theme, map, picture, page, size});
+  // As of `ulpscope diff`.
+  const QCommandLineOption rules("rules", "A file of tolerances for some ops.", "FILE");
+  const QCommandLineOption noise("noise", "A second run of A: the noise floor.", "FILE");
+  const QCommandLineOption rtol("rtol", "Tolerance on the relative error.", "X", "0");
+  const QCommandLineOption atol("atol", "Tolerance on the absolute error.", "X", "0");
+  const QCommandLineOption ulp("ulp", "Tolerance in ulps.", "X", "0");
+  parser.addOptions({theme, map, rules, noise, rtol, atol, ulp, picture, page, size});
   parser.process(application);
   const QStringList paths = parser.positionalArguments();
   const QString choice = parser.value(theme);
@@ -58,6 +64,9 @@ int main(int argc, char** argv) {
     QObject::connect(&window, &MainWindow::failed, settled, qOverload<>(&QTimer::start));
   }
   window.showPage(parser.value(page));
-  if (!paths.isEmpty()) window.open({paths[0], paths.value(1), parser.value(map)});
+  if (!paths.isEmpty())
+    window.open({paths[0], paths.value(1), parser.value(map), parser.value(rules),
+                 parser.value(noise), parser.value(rtol).toDouble(), parser.value(atol).toDouble(),
+                 parser.value(ulp).toDouble()});
   return QApplication::exec();
 }

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "fingerprint/elementwise.h"
 #include "fingerprint/float_formats.h"
 #include "gui/models/format.h"
 
@@ -46,38 +47,17 @@ double componentDifference(double a, double b) {
   return std::isnan(difference) ? INFINITY : difference;
 }
 
-double ulpOf(DType dtype, double value) {
-  const int bits = info(dtype).significandBits;
-  if (bits == 0 || !std::isfinite(value)) return NAN;
-  const int exponent = value == 0 ? minimumExponent(dtype)
-                                  : std::max(std::ilogb(value), minimumExponent(dtype));
-  return std::ldexp(1.0, exponent - (bits - 1));
+void takeHistogram(const ElementComparison& comparison, ElementPicture& result) {
+  int last = 3;
+  for (int i = 0; i < kUlpBuckets; ++i)
+    if (comparison.histogram[size_t(i)] != 0) last = std::max(last, i);
+  for (int i = 0; i <= last; ++i)
+    result.histogram.push_back({ulpBucketEnd(i), comparison.histogram[size_t(i)]});
+  if (const int64_t rest = comparison.nonFinite + comparison.payloads)
+    result.histogram.push_back({INFINITY, rest});
 }
 
-void fillHistogram(ElementDifference& result) {
-  result.inUlps = info(result.type.dtype).significandBits > 0;
-  constexpr int kColumns = 26;  // equal, up to 1, 2, 4, ... 2^23, more
-  std::vector<ElementBin> bins(kColumns);
-  for (int i = 1; i < kColumns; ++i) {
-    bins[size_t(i)].lower = i == 1 ? 0 : std::ldexp(1.0, i - 2);
-    bins[size_t(i)].upper = i + 1 == kColumns ? INFINITY : std::ldexp(1.0, i - 1);
-  }
-  for (int64_t i = 0; i < result.elements(); ++i) {
-    if (result.shown[size_t(i)] == 0) {
-      ++bins[0].count;
-      continue;
-    }
-    double size = result.inUlps ? result.ulpsAt(i) : double(result.shown[size_t(i)]);
-    if (std::isnan(size)) size = INFINITY;
-    const int column = size <= 1 ? 1 : std::isinf(size) ? kColumns - 1
-                                                        : 1 + int(std::ceil(std::log2(size)));
-    ++bins[size_t(std::min(column, kColumns - 1))].count;
-  }
-  while (bins.size() > 4 && bins.back().count == 0) bins.pop_back();
-  result.histogram = std::move(bins);
-}
-
-void layOut(ElementDifference& result) {
+void layOut(ElementPicture& result) {
   const int64_t count = result.elements();
   int64_t columns = 1;
   for (size_t i = result.type.sizes.size(); i-- > 0 && columns == 1;) columns = result.type.sizes[i];
@@ -161,19 +141,22 @@ std::vector<ElementRequest> capturedOperands(const Document& document, uint32_t 
   return requests;
 }
 
-ElementDifference loadElements(const ElementRequest& request) {
-  ElementDifference result;
+ElementPicture loadElements(const ElementRequest& request) {
+  ElementPicture result;
   result.type = request.type;
   result.components = isComplex(request.type.dtype) ? 2 : 1;
-  const auto read = [&](const std::string& path, FingerprintId id) {
-    if (!id) return std::vector<double>();
-    const auto bytes = Reader(path).values(id);
-    auto values = bytes ? decodeElements(request.type.dtype, *bytes) : std::vector<double>();
+  const auto read = [](const std::string& path, FingerprintId id) {
+    return id ? Reader(path).values(id).value_or(std::vector<std::byte>()) : std::vector<std::byte>();
+  };
+  const auto bytesA = read(request.pathA, request.a);
+  const auto bytesB = read(request.pathB, request.b);
+  const auto decode = [&](std::span<const std::byte> bytes) {
+    auto values = decodeElements(request.type.dtype, bytes);
     if (values.size() % size_t(result.components) != 0) values.clear();
     return values;
   };
-  result.a = read(request.pathA, request.a);
-  result.b = read(request.pathB, request.b);
+  result.a = decode(bytesA);
+  result.b = decode(bytesB);
   result.both = !result.a.empty() && result.a.size() == result.b.size();
   const std::vector<double>& some = result.a.empty() ? result.b : result.a;
   const int64_t count = int64_t(some.size()) / result.components;
@@ -185,8 +168,6 @@ ElementDifference loadElements(const ElementRequest& request) {
         const size_t at = size_t(i * result.components + c);
         value = std::hypot(value, componentDifference(result.a[at], result.b[at]));
       }
-      result.differing += value != 0;
-      if (const double ulps = result.ulpsAt(i); ulps > result.largestUlp) result.largestUlp = ulps;
     } else {
       value = result.components == 1 ? some[size_t(i)] : magnitude(some, 2, i);
     }
@@ -200,24 +181,20 @@ ElementDifference loadElements(const ElementRequest& request) {
       result.worst = i;
     }
   }
-  if (result.both) fillHistogram(result);
+  if (result.both) {
+    const DType dtype = request.type.dtype;
+    const ElementComparison comparison =
+        compareElements(bytesA, dtype, bytesB, dtype, DifferenceOrder::absolute, 0);
+    result.differing = comparison.differing;
+    result.largestUlps = comparison.maxUlps;
+    result.inUlps = info(dtype).significandBits > 0;
+    takeHistogram(comparison, result);
+  }
   layOut(result);
   return result;
 }
 
-double ElementDifference::ulpsAt(int64_t element) const {
-  if (!both) return NAN;
-  double worstOfParts = NAN;
-  for (int c = 0; c < components; ++c) {
-    const size_t at = size_t(element * components + c);
-    const double unit = ulpOf(type.dtype, std::max(std::abs(a[at]), std::abs(b[at])));
-    const double ulps = componentDifference(a[at], b[at]) / unit;
-    if (!std::isnan(ulps)) worstOfParts = std::isnan(worstOfParts) ? ulps : std::max(worstOfParts, ulps);
-  }
-  return worstOfParts;
-}
-
-QString ElementDifference::indexText(int64_t element) const {
+QString ElementPicture::indexText(int64_t element) const {
   QStringList parts;
   for (size_t i = type.sizes.size(); i-- > 0;) {
     const int64_t size = std::max<int64_t>(1, type.sizes[i]);
@@ -227,7 +204,7 @@ QString ElementDifference::indexText(int64_t element) const {
   return "[" + parts.join(", ") + "]";
 }
 
-QString ElementDifference::elementText(int64_t element) const {
+QString ElementPicture::elementText(int64_t element) const {
   const auto value = [&](const std::vector<double>& values) {
     const size_t at = size_t(element * components);
     // As many digits as tell two neighbours apart.
@@ -238,27 +215,23 @@ QString ElementDifference::elementText(int64_t element) const {
   QStringList parts;
   if (!a.empty()) parts << "A " + value(a);
   if (!b.empty()) parts << "B " + value(b);
-  if (both) {
-    QString difference = "difference " + numberText(double(shown[size_t(element)]));
-    if (const QString ulps = ulpText(float(ulpsAt(element))); !ulps.isEmpty() && inUlps)
-      difference += " (" + ulps + ")";
-    parts << difference;
-  }
+  if (both) parts << "difference " + numberText(double(shown[size_t(element)]));
   return parts.join(", ");
 }
 
-QString ElementDifference::summary() const {
+QString ElementPicture::summary() const {
   if (shown.empty()) return "these values can't be shown as numbers";
   if (!both)
-    return QString("%L1 elements, the largest %2 at %3")
+    return QString("%L1 elements, the largest in size %2 at %3")
         .arg(elements())
         .arg(numberText(largest), worst < 0 ? QString("every place") : indexText(worst));
   if (differing == 0) return QString("all %L1 elements are equal").arg(elements());
-  QString text = QString("%L1 of %L2 elements differ; most at %3: %4")
+  QString text = QString("%L1 of %L2 %3 differ; most at %4: %5")
                      .arg(differing)
-                     .arg(elements())
+                     .arg(elements() * components)
+                     .arg(components == 1 ? "elements" : "components")
                      .arg(indexText(worst), elementText(worst));
-  if (inUlps && largestUlp > 0 && std::isfinite(largestUlp)) text += "; at most " + ulpText(float(largestUlp));
+  if (inUlps) text += "; at most " + ulpText(float(largestUlps));
   return text;
 }
 

@@ -28,16 +28,16 @@ struct ElementRequest {
 /// whose two sides have other shapes or dtypes gives one request for each.
 std::vector<ElementRequest> capturedOperands(const Document& document, uint32_t pair);
 
-/// One column of the histogram: elements with lower < difference <= upper, in ulps of the dtype or,
-/// where it has none, in the values' own unit.
+/// One column of the histogram: components with a distance of at most `upper` and more than the column
+/// before, in ulps or, for integers, in their own unit; infinite: not finite on one side.
 struct ElementBin {
-  double lower = 0;
   double upper = 0;
   int64_t count = 0;
 };
 
-/// Two tensors element by element, or one alone.
-struct ElementDifference {
+/// Two tensors element by element, or one alone. Counts and distances are those of `ulpscope values`
+/// (fingerprint/elementwise.h).
+struct ElementPicture {
   bool both = false;
   TensorType type;
   int64_t rows = 0;     ///< of the picture: all sizes but the last that is not 1
@@ -46,16 +46,14 @@ struct ElementDifference {
   std::vector<double> a, b;   ///< components; empty where not captured
   std::vector<float> shown;   ///< by element: |b - a| (infinite where one is NaN or infinite alone),
                               ///< or the one side's value
-  int64_t differing = 0;
+  int64_t differing = 0;      ///< components
   int64_t worst = -1;         ///< element of the largest difference; of the largest value alone
   double largest = 0;         ///< difference, or magnitude of the value
-  double largestUlp = 0;      ///< 0 where the dtype has no ulp
+  double largestUlps = 0;     ///< as in the histogram
   bool inUlps = false;        ///< unit of the histogram
-  std::vector<ElementBin> histogram;  ///< the first holds the equal elements; empty for one side alone
+  std::vector<ElementBin> histogram;  ///< the first holds the equal ones; empty for one side alone
 
   int64_t elements() const { return int64_t(shown.size()); }
-  /// Difference of one element in ulps of the larger of its two values; NaN where there is none.
-  double ulpsAt(int64_t element) const;
   /// "[0, 12, 5]"
   QString indexText(int64_t element) const;
   /// "a 1.25, b 1.5, difference 0.25 (2 ulp)"
@@ -65,6 +63,6 @@ struct ElementDifference {
 
 /// Reads and compares; on a worker. Throws TraceError. An operand that can't be decoded gives one
 /// without elements.
-ElementDifference loadElements(const ElementRequest& request);
+ElementPicture loadElements(const ElementRequest& request);
 
 }  // namespace ulpscope::gui

@@ -89,7 +89,7 @@ std::optional<Filter> parseFilter(const QString& text, QString* problem) {
 FilterMatcher::FilterMatcher(const Document& document, const Filter& filter)
     : document_(document) {
   for (const Filter::Word& word : filter.words) {
-    Prepared prepared{word, {}, {}};
+    Prepared prepared{word, {}, {}, {}};
     const auto contains = [&](const std::string& name) {
       return QString::fromStdString(name).contains(word.value, Qt::CaseInsensitive);
     };
@@ -128,10 +128,28 @@ bool FilterMatcher::holds(const Prepared& word, uint32_t pair) const {
   switch (word.word.kind) {
     case Kind::label: return int(at.label) == word.word.number;
     case Kind::differing: return at.label != Label::identical;
-    case Kind::module: return word.nodes[document_.tree.nodeOfPair[pair]];
-    case Kind::any: return word.nodes[document_.tree.nodeOfPair[pair]] || anyOp(word, at);
+    case Kind::module: return inModule(word, pair);
+    case Kind::any: return anyOp(word, at) || inModule(word, pair);
     default: return anyOp(word, at);
   }
+}
+
+bool FilterMatcher::inModule(const Prepared& word, uint32_t pair) const {
+  if (word.nodes[document_.tree.nodeOfPair[pair]]) return true;
+  // A group stands where its first op does and may run over several modules.
+  const Pair& at = document_.pairs()[pair];
+  if (at.countA + at.countB <= 2) return false;
+  for (SideName which : {SideName::a, SideName::b}) {
+    const Side& side = document_.side(which);
+    for (uint32_t index : document_.members(at, which)) {
+      const auto [name, type] = side.reader->module(side.ops.ops[index]);
+      const auto [known, fresh] = word.modules.try_emplace(name + '\n' + type);
+      if (fresh)
+        known->second = QString::fromStdString(known->first).contains(word.word.value, Qt::CaseInsensitive);
+      if (known->second) return true;
+    }
+  }
+  return false;
 }
 
 bool FilterMatcher::anyOp(const Prepared& word, const Pair& pair) const {

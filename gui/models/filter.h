@@ -3,6 +3,8 @@
 #include <QString>
 #include <QStringList>
 #include <optional>
+#include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "gui/models/document.h"
@@ -46,8 +48,10 @@ class FilterMatcher {
     Filter::Word word;
     std::array<std::vector<char>, 2> schemas;  ///< by SchemaId
     std::vector<char> nodes;                   ///< by fold node
+    mutable std::unordered_map<std::string, bool> modules;  ///< asked so far, by name and class
   };
   bool holds(const Prepared& word, uint32_t pair) const;
+  bool inModule(const Prepared& word, uint32_t pair) const;
   bool anyOp(const Prepared& word, const Pair& pair) const;
 
   const Document& document_;

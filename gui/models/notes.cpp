@@ -19,7 +19,7 @@ bool Notes::load(const QString& trace) {
   problem_.clear();
   readable_ = false;
   QFile file(path_);
-  if (!file.exists()) return readable_ = true;
+  if (trace.isEmpty() || !file.exists()) return readable_ = true;
   if (!file.open(QIODevice::ReadOnly)) {
     problem_ = QString("%1: %2").arg(path_, file.errorString());
     return false;

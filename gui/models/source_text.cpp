@@ -2,6 +2,8 @@
 
 #include <QFile>
 #include <QStringList>
+#include <algorithm>
+#include <vector>
 
 #include "gui/models/format.h"
 
@@ -47,7 +49,13 @@ QString stackHtml(const Document& document, uint32_t pair) {
   for (SideName which : {SideName::a, SideName::b}) {
     const Side& side = document.side(which);
     int shown = 0;
-    for (uint32_t index : document.members(document.pairs()[pair], which)) {
+    // The op that decided first: its line is the one to look at.
+    const auto all = document.members(document.pairs()[pair], which);
+    std::vector<uint32_t> members(all.begin(), all.end());
+    const uint32_t decisive = decisiveMember(document, pair);
+    if (decisive < members.size())
+      std::rotate(members.begin(), members.begin() + decisive, members.begin() + decisive + 1);
+    for (uint32_t index : members) {
       const Op& op = side.ops.ops[index];
       const Stack& stack = side.reader->stack(op.stack);
       if (stack.empty()) continue;

@@ -48,7 +48,7 @@ QTextBrowser* browser(QWidget* parent, const char* name) {
   browser->setObjectName(name);
   browser->setFrameShape(QFrame::NoFrame);
   browser->setOpenLinks(false);
-  browser->setLineWrapMode(QTextEdit::NoWrap);
+  browser->setWordWrapMode(QTextOption::WrapAtWordBoundaryOrAnywhere);
   browser->document()->setDefaultStyleSheet(
       "pre { font-family: monospace; margin: 2px; } h4 { margin-top: 6px; margin-bottom: 2px; }");
   return browser;

@@ -116,19 +116,25 @@ QDialog* makeShortcutsDialog(const QList<QAction*>& actions, QWidget* parent) {
   return dialog("Keys, labels and search words", "shortcuts", browser, parent);
 }
 
-QDialog* makeNotesDialog(const Notes& notes, const std::function<void(OpId)>& go,
-                         QWidget* parent) {
+QDialog* makeNotesDialog(const std::array<Notes, 2>& notes,
+                         const std::function<void(SideName, OpId)>& go, QWidget* parent) {
   auto* list = new QListWidget;
   list->setObjectName("notes");
-  for (const auto& [op, note] : notes.all()) {
-    QString line = QString("%1  (op %2)").arg(note.op).arg(op.value);
-    if (!note.text.isEmpty()) line += ":  " + note.text;
-    auto* item = new QListWidgetItem(line, list);
-    item->setData(Qt::UserRole, qint64(op.value));
-  }
+  for (SideName which : {SideName::a, SideName::b})
+    for (const auto& [op, note] : notes[size_t(which)].all()) {
+      QString line = QString("%1  (op %2 of %3)")
+                         .arg(note.op)
+                         .arg(op.value)
+                         .arg(which == SideName::a ? "A" : "B");
+      if (!note.text.isEmpty()) line += ":  " + note.text;
+      auto* item = new QListWidgetItem(line, list);
+      item->setData(Qt::UserRole, qint64(op.value));
+      item->setData(Qt::UserRole + 1, int(which));
+    }
   auto* shown = dialog("Bookmarks and notes", "notesDialog", list, parent);
   QObject::connect(list, &QListWidget::itemActivated, shown, [go, shown](QListWidgetItem* item) {
-    go(OpId{item->data(Qt::UserRole).toLongLong()});
+    go(SideName(item->data(Qt::UserRole + 1).toInt()),
+       OpId{item->data(Qt::UserRole).toLongLong()});
     shown->close();
   });
   return shown;

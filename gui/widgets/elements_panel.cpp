@@ -82,12 +82,12 @@ QString ElementsPanel::adviceText() const {
 void ElementsPanel::load(int index) {
   if (index < 0 || size_t(index) >= requests_.size()) return;
   const ElementRequest request = requests_[size_t(index)];
-  using Elements = std::shared_ptr<const ElementDifference>;
+  using Elements = std::shared_ptr<const ElementPicture>;
   summary_->setText("reading...");
   jobs_.start<Elements>(
       "reading values",
       [request](JobControl&) -> Elements {
-        return std::make_shared<const ElementDifference>(loadElements(request));
+        return std::make_shared<const ElementPicture>(loadElements(request));
       },
       [this](Elements elements) {
         summary_->setText(elements->summary());
@@ -96,7 +96,7 @@ void ElementsPanel::load(int index) {
       });
 }
 
-void ElementsPanel::show(std::shared_ptr<const ElementDifference> elements) {
+void ElementsPanel::show(std::shared_ptr<const ElementPicture> elements) {
   heatmap_->setVisible(elements && elements->elements() > 0);
   histogram_->setElements(elements);
   heatmap_->setElements(std::move(elements));

@@ -35,7 +35,7 @@ class ElementsPanel : public QWidget {
  private:
   void offer();
   void load(int index);
-  void show(std::shared_ptr<const ElementDifference> elements);
+  void show(std::shared_ptr<const ElementPicture> elements);
   QString adviceText() const;
 
   std::shared_ptr<const Document> document_;

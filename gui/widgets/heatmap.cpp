@@ -51,7 +51,7 @@ Heatmap::Heatmap(QWidget* parent) : QWidget(parent) {
   setMinimumSize(200, 90);
 }
 
-void Heatmap::setElements(std::shared_ptr<const ElementDifference> elements) {
+void Heatmap::setElements(std::shared_ptr<const ElementPicture> elements) {
   elements_ = std::move(elements);
   low_ = 0;
   high_ = 1;

@@ -18,7 +18,7 @@ class Heatmap : public QWidget {
  public:
   explicit Heatmap(QWidget* parent = nullptr);
 
-  void setElements(std::shared_ptr<const ElementDifference> elements);
+  void setElements(std::shared_ptr<const ElementPicture> elements);
   QSize sizeHint() const override { return {360, 180}; }
   /// Element under a point of the widget; -1 outside.
   int64_t elementAt(const QPointF& position) const;
@@ -45,7 +45,7 @@ class Heatmap : public QWidget {
   QRgb colorOf(float value) const;
   void paintScale(QPainter& p) const;
 
-  std::shared_ptr<const ElementDifference> elements_;
+  std::shared_ptr<const ElementPicture> elements_;
   QRectF view_;
   QImage image_;
   double low_ = 0;   ///< of the colours: log10 of the least and the largest difference, or

@@ -15,8 +15,10 @@ QString countText(int64_t count) {
 
 QString binText(const ElementBin& bin) {
   if (bin.upper == 0) return "equal";
-  if (std::isinf(bin.upper)) return "more";
-  return QString(QChar(0x2264)) + QString::number(bin.upper, 'g', 4);
+  if (std::isinf(bin.upper)) return "nan, inf";
+  const QString number = bin.upper < 1e6 ? QString::number(bin.upper, 'f', 0)
+                                         : QString("2^%1").arg(std::ilogb(bin.upper));
+  return bin.upper <= 2 ? number : QString(QChar(0x2264)) + number;
 }
 
 }  // namespace
@@ -27,7 +29,7 @@ Histogram::Histogram(QWidget* parent) : QWidget(parent) {
   setMinimumHeight(90);
 }
 
-void Histogram::setElements(std::shared_ptr<const ElementDifference> elements) {
+void Histogram::setElements(std::shared_ptr<const ElementPicture> elements) {
   elements_ = std::move(elements);
   setVisible(elements_ && !elements_->histogram.empty());
   update();
@@ -70,8 +72,8 @@ void Histogram::paintEvent(QPaintEvent*) {
   }
   p.setPen(theme.dim);
   p.drawText(QRectF(box.left(), box.bottom() + line, box.width(), line), Qt::AlignCenter,
-             elements_->inUlps ? "difference in ulps (elements on a log scale)"
-                               : "difference (elements on a log scale)");
+             elements_->inUlps ? "difference in ulps (counts on a log scale)"
+                               : "difference (counts on a log scale)");
 }
 
 }  // namespace ulpscope::gui

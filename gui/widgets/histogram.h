@@ -15,14 +15,14 @@ class Histogram : public QWidget {
  public:
   explicit Histogram(QWidget* parent = nullptr);
 
-  void setElements(std::shared_ptr<const ElementDifference> elements);
+  void setElements(std::shared_ptr<const ElementPicture> elements);
   QSize sizeHint() const override { return {360, 110}; }
 
  protected:
   void paintEvent(QPaintEvent* event) override;
 
  private:
-  std::shared_ptr<const ElementDifference> elements_;
+  std::shared_ptr<const ElementPicture> elements_;
 };
 
 }  // namespace ulpscope::gui

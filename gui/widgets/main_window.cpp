@@ -135,27 +135,13 @@ void MainWindow::wire() {
   connect(search_, &SearchBar::nextStart, &selection_, &Selection::nextStart);
   connect(search_, &SearchBar::leave, view_, qOverload<>(&QWidget::setFocus));
 
-  connect(cancel_, &QPushButton::clicked, &jobs_, &JobTracker::cancel);
-  connect(&jobs_, &JobTracker::started, this, [this](const QString& title) {
-    say(title);
-    progress_->setValue(0);
-    progress_->show();
-    cancel_->show();
-  });
-  connect(&jobs_, &JobTracker::progressed, this,
-          [this](double share) { progress_->setValue(int(share * 1000)); });
-  const auto idle = [this] {
-    progress_->hide();
-    cancel_->hide();
-  };
-  connect(&jobs_, &JobTracker::finished, this, idle);
-  connect(&jobs_, &JobTracker::cancelled, this, [this, idle] {
-    idle();
-    say("cancelled");
+  showProgressOf(jobs_);
+  showProgressOf(reports_);
+  connect(&jobs_, &JobTracker::cancelled, this, [this] {
     if (!document()) banner_->showMessage("Cancelled. Open a trace, or two to compare.");
   });
-  connect(&jobs_, &JobTracker::failed, this, [this, idle](const QString& message) {
-    idle();
+  connect(&reports_, &JobTracker::failed, this, &MainWindow::say);
+  connect(&jobs_, &JobTracker::failed, this, [this](const QString& message) {
     statusBar()->clearMessage();
     // What was on the screen stays; only the answer on top gives way to the message.
     banner_->showError(message);
@@ -166,12 +152,38 @@ void MainWindow::wire() {
   });
 }
 
+void MainWindow::showProgressOf(JobTracker& jobs) {
+  connect(cancel_, &QPushButton::clicked, &jobs, &JobTracker::cancel);
+  connect(&jobs, &JobTracker::started, this, [this](const QString& title) {
+    say(title);
+    progress_->setValue(0);
+    progress_->show();
+    cancel_->show();
+  });
+  connect(&jobs, &JobTracker::progressed, this,
+          [this](double share) { progress_->setValue(int(share * 1000)); });
+  const auto idle = [this] {
+    const bool busy = jobs_.busy() || reports_.busy();
+    progress_->setVisible(busy);
+    cancel_->setVisible(busy);
+  };
+  connect(&jobs, &JobTracker::finished, this, idle);
+  connect(&jobs, &JobTracker::failed, this, idle);
+  connect(&jobs, &JobTracker::cancelled, this, [this, idle] {
+    idle();
+    say("cancelled");
+  });
+}
+
 void MainWindow::open(const Source& source) {
   source_ = source;
   QString title = QFileInfo(source.a).fileName();
   if (!source.single()) title += " | " + QFileInfo(source.b).fileName();
   setWindowTitle(title + " - ulpscope");
-  if (!notes_.load(source.a)) say(notes_.problem());
+  for (SideName which : {SideName::a, SideName::b}) {
+    const QString trace = which == SideName::a ? source.a : source.b;
+    if (!notesOf(which).load(trace)) say(notesOf(which).problem());
+  }
   load(false);
 }
 
@@ -228,11 +240,14 @@ void MainWindow::follow(uint32_t pair, int line) {
   plot_->setCurrent(pair);
   flow_->setPair(document(), pair);
   details_->setPair(document(), pair);
-  details_->setNote(notes_.text(noteKey(pair)));
+  const auto [side, op] = noteKey(pair);
+  details_->setNote(notesOf(side).text(op));
   search_->setStarts(selection_.startIndex(), int(selection_.starts().size()));
 }
 
-bool MainWindow::busy() const { return jobs_.busy() || details_->busy(); }
+bool MainWindow::busy() const {
+  return jobs_.busy() || reports_.busy() || details_->busy();
+}
 
 void MainWindow::showPage(const QString& name) { details_->showPage(name); }
 

@@ -2,7 +2,9 @@
 
 #include <QElapsedTimer>
 #include <QMainWindow>
+#include <array>
 #include <memory>
+#include <utility>
 
 #include "gui/models/notes.h"
 #include "gui/models/rows_model.h"
@@ -64,7 +66,12 @@ class MainWindow : public QMainWindow {
   void updateNotes();
   void saveNote(const QString& text);
   void toggleBookmark();
-  OpId noteKey(uint32_t pair) const;
+  /// Where the notes of a pair are: the side and the op. None where it has no op.
+  std::pair<SideName, OpId> noteKey(uint32_t pair) const;
+  Notes& notesOf(SideName which) { return notes_[size_t(which)]; }
+  void keepNotes(SideName which);
+  void exportReport();
+  void showProgressOf(JobTracker& jobs);
   void setMarked(uint32_t pair);
   void mark();
   void pairWithMarked();
@@ -75,8 +82,9 @@ class MainWindow : public QMainWindow {
   Source source_;
   Selection selection_;
   RowsModel rows_;
-  Notes notes_;
+  std::array<Notes, 2> notes_;  ///< of A's ops, and of those of B that have no partner
   JobTracker jobs_;
+  JobTracker reports_;
   LiveWatch live_;
   QElapsedTimer loading_;
   uint32_t marked_ = kNoPair;

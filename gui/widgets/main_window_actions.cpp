@@ -48,6 +48,8 @@ void MainWindow::buildActions() {
            QApplication::clipboard()->setText(source_.commandLine());
            say("copied: " + source_.commandLine());
          });
+  action(file, "exportReport", "Export the &HTML report...", {Qt::CTRL | Qt::SHIFT | Qt::Key_E},
+         [this] { exportReport(); });
   QMenu* pictures = file->addMenu("&Export picture");
   const auto picture = [&](const char* name, const QString& text, QWidget* part, QKeySequence key) {
     action(pictures, name, text, key.isEmpty() ? QList<QKeySequence>{} : QList<QKeySequence>{key},
@@ -120,8 +122,8 @@ void MainWindow::buildActions() {
   action(op, "bookmark", "&Bookmark", {Qt::CTRL | Qt::Key_B}, [this] { toggleBookmark(); });
   action(op, "note", "&Note", {Qt::CTRL | Qt::Key_N}, [this] { details_->editNote(); });
   action(op, "notes", "Bookmarks and notes...", {Qt::CTRL | Qt::SHIFT | Qt::Key_B}, [this] {
-    makeNotesDialog(notes_, [this](OpId id) {
-      if (document()) selection_.choose(document()->pairOf(SideName::a, id));
+    makeNotesDialog(notes_, [this](SideName which, OpId id) {
+      if (document()) selection_.choose(document()->pairOf(which, id));
     }, this)->show();
   });
   op->addSeparator();
@@ -147,6 +149,21 @@ void MainWindow::applyThemeChoice(int choice) {
   applyTheme(*qobject_cast<QApplication*>(QApplication::instance()), ThemeChoice(choice));
 }
 
+void MainWindow::exportReport() {
+  if (source_.a.isEmpty() || source_.single()) return say("a report needs two traces to compare");
+  const QString path = QFileDialog::getSaveFileName(
+      this, "Export the report", QFileInfo(source_.a).path() + "/ulpscope.html", "Pages (*.html)");
+  if (path.isEmpty()) return;
+  const Source source = source_;
+  reports_.start<int>(
+      "writing " + path,
+      [source, path](JobControl& control) {
+        writeReport(source, path, control);
+        return 0;
+      },
+      [this, path](int) { say("written: " + path); });
+}
+
 void MainWindow::exportPart(QWidget* part, const QString& name) {
   const QString start = QFileInfo(source_.a).path() + "/ulpscope-" + name + ".png";
   const QString path = QFileDialog::getSaveFileName(this, "Export the " + name, start,
@@ -156,41 +173,49 @@ void MainWindow::exportPart(QWidget* part, const QString& name) {
   say(exportPicture(*part, path, &problem) ? "written: " + path : problem);
 }
 
-OpId MainWindow::noteKey(uint32_t pair) const {
-  if (!document() || pair >= document()->pairs().size()) return {};
-  const auto members = document()->members(document()->pairs()[pair], SideName::a);
-  return members.empty() ? OpId{} : document()->result.a.ops.ops[members[0]].id;
+std::pair<SideName, OpId> MainWindow::noteKey(uint32_t pair) const {
+  if (document() && pair < document()->pairs().size())
+    for (SideName which : {SideName::a, SideName::b})
+      if (const auto members = document()->members(document()->pairs()[pair], which); !members.empty())
+        return {which, document()->side(which).ops.ops[members[0]].id};
+  return {SideName::a, OpId{}};
 }
 
 void MainWindow::updateNotes() {
   std::vector<uint32_t> pairs;
-  if (document())
-    for (const auto& [op, note] : notes_.all())
-      if (const uint32_t pair = document()->pairOf(SideName::a, op); pair != kNoPair)
+  for (SideName which : {SideName::a, SideName::b})
+    for (const auto& [op, note] : notesOf(which).all())
+      if (const uint32_t pair = document() ? document()->pairOf(which, op) : kNoPair; pair != kNoPair)
         pairs.push_back(pair);
   std::sort(pairs.begin(), pairs.end());
   view_->rows()->setBookmarks(std::move(pairs));
   view_->viewport()->update();
 }
 
-void MainWindow::saveNote(const QString& text) {
-  const OpId key = noteKey(selection_.pair());
-  if (!key) return say("notes belong to ops of A, and this row has none");
-  if (text.isEmpty()) notes_.remove(key);
-  else notes_.set(key, pairTitle(*document(), selection_.pair()), text);
-  say(notes_.save() ? "saved in " + Notes::pathFor(source_.a) : notes_.problem());
+void MainWindow::keepNotes(SideName which) {
+  Notes& notes = notesOf(which);
+  const QString trace = which == SideName::a ? source_.a : source_.b;
+  say(notes.save() ? "saved in " + Notes::pathFor(trace) : notes.problem());
   updateNotes();
 }
 
+void MainWindow::saveNote(const QString& text) {
+  const auto [which, op] = noteKey(selection_.pair());
+  if (!op) return;
+  if (text.isEmpty()) notesOf(which).remove(op);
+  else notesOf(which).set(op, pairTitle(*document(), selection_.pair()), text);
+  keepNotes(which);
+}
+
 void MainWindow::toggleBookmark() {
-  const OpId key = noteKey(selection_.pair());
-  if (!key) return say("bookmarks belong to ops of A, and this row has none");
-  if (notes_.has(key) && !notes_.text(key).isEmpty())
+  const auto [which, op] = noteKey(selection_.pair());
+  if (!op) return;
+  Notes& notes = notesOf(which);
+  if (notes.has(op) && !notes.text(op).isEmpty())
     return say("this op has a note; empty the note to remove the bookmark");
-  if (notes_.has(key)) notes_.remove(key);
-  else notes_.set(key, pairTitle(*document(), selection_.pair()), {});
-  say(notes_.save() ? "saved in " + Notes::pathFor(source_.a) : notes_.problem());
-  updateNotes();
+  if (notes.has(op)) notes.remove(op);
+  else notes.set(op, pairTitle(*document(), selection_.pair()), {});
+  keepNotes(which);
 }
 
 void MainWindow::setMarked(uint32_t pair) {
