@@ -75,7 +75,7 @@ QString titleText(const Origin& origin) {
   QStringList figures{word(name(origin.difference))};
   if (std::isfinite(origin.relativeError))
     figures << errorText(float(origin.relativeError)) + " relative";
-  if (const QString ulps = ulpText(float(origin.ulp)); !ulps.isEmpty()) figures << "about " + ulps;
+  if (std::isfinite(origin.ulp)) figures << "about " + text(magnitude(origin.ulp)) + " ulp";
   title += " (" + figures.join(", ") + ")";
   if (origin.expected) title += ", expected";
   return title;
