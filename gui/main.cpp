@@ -1,5 +1,6 @@
 #include <QApplication>
 #include <QCommandLineParser>
+#include <QIcon>
 #include <QTimer>
 
 #include "gui/widgets/export_picture.h"
@@ -11,6 +12,7 @@ int main(int argc, char** argv) {
   QApplication::setApplicationName("ulpscope-view");
   QApplication::setApplicationDisplayName("ulpscope");
   QApplication::setDesktopFileName("ulpscope");
+  QApplication::setWindowIcon(QIcon::fromTheme("ulpscope"));
 
   QCommandLineParser parser;
   parser.setApplicationDescription("Shows a trace, or where two traces part.");

@@ -246,6 +246,22 @@ TEST_F(WindowTest, SaysWhatIsWrongAndStaysUsable) {
   EXPECT_TRUE(banner().contains("aten::gelu"));
 }
 
+TEST_F(WindowTest, SaysThatATraceIsOfANewerVersionAndStaysUsable) {
+  write();
+  {
+    // SQLite's user version, at offset 60 of the file, is the format version of a trace.
+    std::fstream file(a(), std::ios::binary | std::ios::in | std::ios::out);
+    file.seekp(60);
+    file.write("\0\0\0\x63", 4);
+  }
+  open(a());
+  EXPECT_EQ(banner(), "This can't be shown");
+  EXPECT_TRUE(part<QLabel>("bannerExplanation")->text().contains("newer"))
+      << part<QLabel>("bannerExplanation")->text().toStdString();
+  open(b());
+  EXPECT_GT(window_.rows().rowCount(), 0);
+}
+
 TEST_F(WindowTest, EqualRunsAreCalledIdentical) {
   write({.fused = false, .equal = true});
   open(a(), b());
