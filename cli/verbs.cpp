@@ -34,6 +34,10 @@ constexpr Verb kVerbs[] = {
     {"extract", "write the op that departs with its operands and a script that shows it alone",
      "  ulpscope extract compiled.ulps 22 -o repro && python repro/repro.py",
      false, defineExtract},
+    {"ranks", "tell whether the ranks of one run agree where they must",
+     "  ulpscope ranks run/\n"
+     "  ulpscope ranks run/ --format=json",
+     false, defineRanks},
     {"view", "open one or two traces in the desktop viewer",
      "  ulpscope view eager.ulps compiled.ulps", false, defineView},
     {"gate", "compare a run with accepted baselines, and fail where its numbers moved",

@@ -2,7 +2,7 @@ import re
 
 import pytest
 
-VERBS = ["record", "diff", "show", "values", "check", "microscope", "extract", "view", "gate", "doctor"]
+VERBS = ["record", "diff", "show", "values", "check", "microscope", "extract", "ranks", "view", "gate", "doctor"]
 
 
 def test_without_arguments_it_lists_the_verbs(ulpscope):
