@@ -3,6 +3,7 @@
 #include <cstring>
 #include <sstream>
 
+#include "dispatch_hook/process_group.h"
 #include "store/event_buffer.h"
 
 namespace ulpscope {
@@ -51,7 +52,7 @@ std::string describe(const c10::IValue& value) {
   }
   if (value.isNone()) return "None";
   if (value.isTensor()) return "Tensor";
-  return value.tagKind();
+  return describeDistributed(value).value_or(value.tagKind());
 }
 
 }  // namespace
@@ -71,7 +72,8 @@ void addScalar(std::vector<std::byte>& out, int16_t arg, const c10::IValue& valu
   } else if (value.isInt() && meaning == IntegerMeaning::dtype) {
     header(out, arg, ScalarTag::dtype);
     put(out, uint8_t(value.toInt()));
-  } else if (value.isInt() && meaning != IntegerMeaning::number) {
+  } else if (value.isInt() && meaning != IntegerMeaning::number &&
+             meaning != IntegerMeaning::processGroup) {
     std::ostringstream text;
     if (meaning == IntegerMeaning::layout) {
       text << c10::Layout(value.toInt());
@@ -94,7 +96,8 @@ void addScalar(std::vector<std::byte>& out, int16_t arg, const c10::IValue& valu
     put(out, number.real());
     put(out, number.imag());
   } else if (value.isString()) {
-    addText(out, arg, value.toStringRef());
+    addText(out, arg, meaning == IntegerMeaning::processGroup ? describeGroup(value.toStringRef())
+                                                              : value.toStringRef());
   } else if (value.isIntList()) {
     addList<int64_t>(out, arg, ScalarTag::integers, value.toIntList());
   } else if (value.isDoubleList()) {

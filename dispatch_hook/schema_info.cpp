@@ -121,7 +121,9 @@ std::unique_ptr<SchemaInfo> describe(const c10::OperatorHandle& op) {
       }
     }
     info->arguments.push_back(use);
-    info->meanings.push_back(meaningOf(argument.real_type()));
+    info->meanings.push_back(info->collective && argument.name() == "group_name"
+                                 ? IntegerMeaning::processGroup
+                                 : meaningOf(argument.real_type()));
     info->types.push_back(elementOf(argument.type()));
   }
   for (const c10::Argument& result : schema.returns()) {

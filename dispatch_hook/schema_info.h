@@ -22,7 +22,7 @@ enum class ArgumentUse : uint8_t {
 };
 
 /// What an integer argument stands for.
-enum class IntegerMeaning : uint8_t { number, dtype, layout, memoryFormat };
+enum class IntegerMeaning : uint8_t { number, dtype, layout, memoryFormat, processGroup };
 
 /// What the recorder needs to know of an operator, worked out once.
 struct SchemaInfo {
