@@ -51,11 +51,24 @@ void checkReplaceable(const fs::path& file) {
   }
 }
 
+/// DIR/run.ulps; makes the folder.
+fs::path runIn(const fs::path& folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) {
+    throw CommandError(fmt::format("can't make the folder {} ({}); choose another place with -o",
+                                   folder.string(), error.message()));
+  }
+  return folder / "run.ulps";
+}
+
 }  // namespace
 
 OutputFiles::OutputFiles(const std::string& file) {
   std::error_code error;
   file_ = fs::absolute(file, error).lexically_normal();
+  const bool folder = file.ends_with('/') || fs::is_directory(file_, error);
+  if (folder) file_ = runIn(file_);
   checkWritable(file_.parent_path());
   checkReplaceable(file_);
   for (const char* suffix : {"", "-wal", "-shm"}) {
@@ -64,6 +77,17 @@ OutputFiles::OutputFiles(const std::string& file) {
       throw CommandError(fmt::format("can't replace {} ({}); choose another name with -o",
                                      file_.string(), error.message()));
     }
+  }
+  before_ = siblings();
+  if (!folder) return;
+  // A folder holds one run: ranks that an earlier run had more would be taken for this one's.
+  for (const auto& [path, stamp] : before_) {
+    try {
+      Reader trace(path.string());
+    } catch (const TraceError&) {
+      continue;
+    }
+    for (const char* suffix : {"", "-wal", "-shm"}) fs::remove(path.string() + suffix, error);
   }
   before_ = siblings();
 }

@@ -11,7 +11,9 @@ namespace ulpscope {
 /// write (stem.PID.ulps, stem.rankN.ulps).
 class OutputFiles {
  public:
-  /// Makes sure that FILE can be written and takes an older trace of that name away, so that what is
+  /// A FILE that ends in '/' or is a folder stands for run.ulps in it; the folder is made, and takes
+  /// one run: traces of an earlier one there (run.ulps, run.*.ulps) go. Otherwise:
+  /// makes sure that FILE can be written and takes an older trace of that name away, so that what is
   /// there afterwards is of this run. Throws CommandError where the folder is missing or not
   /// writable, or where FILE exists and is no trace of ours.
   explicit OutputFiles(const std::string& file);

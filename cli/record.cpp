@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 
@@ -25,6 +26,10 @@ std::string shown(const std::filesystem::path& path) {
   const std::filesystem::path relative = std::filesystem::proximate(path, error);
   const std::string text = relative.string();
   return error || text.starts_with("../..") ? path.string() : text;
+}
+
+bool isOfRank(const std::filesystem::path& path) {
+  return path.stem().extension().string().starts_with(".rank");
 }
 
 void report(const OutputFiles& files, const std::vector<std::string>& command,
@@ -53,7 +58,10 @@ void report(const OutputFiles& files, const std::vector<std::string>& command,
     fmt::print(stderr, "{} and {} more files of this run beside it\n", tag,
                written.size() - kFilesShown);
   }
-  fmt::print(stderr, "{} next: ulpscope show {}\n", tag, shellQuoted(shown(written[0])));
+  const bool ranks = written.size() > 1 && std::all_of(written.begin(), written.end(), isOfRank);
+  fmt::print(stderr, "{} next: {}\n", tag,
+             ranks ? "ulpscope ranks " + shellQuoted(shown(written[0].parent_path()))
+                   : "ulpscope show " + shellQuoted(shown(written[0])));
 }
 
 int record(const RecordFlags& flags, const std::vector<std::string>& command) {
@@ -71,7 +79,7 @@ int record(const RecordFlags& flags, const std::vector<std::string>& command) {
 Action defineRecord(CLI::App& app) {
   auto flags = std::make_shared<RecordFlags>();
   app.add_option("-o,--output", flags->output,
-                 "the trace to write (default: run-1.ulps, or the first free number after it). A trace "
+                 "the trace to write, or a folder (FOLDER/) that takes one run, a trace a rank (default: run-1.ulps, or the first free number after it). A trace "
                  "of that name is replaced, any other file is not. Other processes and ranks of the "
                  "command write their own file beside it");
   app.add_option("--inputs", flags->inputs,
