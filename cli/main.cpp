@@ -4,9 +4,11 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
+#include <iostream>
 #include <string>
 #include <vector>
 
+#include "cli/manual.h"
 #include "cli/terminal.h"
 #include "cli/verb.h"
 #include "diff/render/format.h"
@@ -31,7 +33,8 @@ std::string overview() {
       "  ulpscope record -o eager.ulps    -- python train.py\n"
       "  ulpscope record -o compiled.ulps -- python train.py --compile\n"
       "  ulpscope diff eager.ulps compiled.ulps\n"
-      "\n`ulpscope VERB --help` tells the flags of one verb, with examples.\n"
+      "\n`ulpscope VERB --help` tells the flags of one verb, with examples; `ulpscope help --man` prints\n"
+      "the manual page, `ulpscope help --completion=bash` (zsh, fish) what a shell completes.\n"
       "Exit status of diff: 0 the runs agree, 1 numbers differ, 3 structure differs, 4 not\n"
       "comparable; 2 is a usage or tool error of any verb. record gives back the command's own.\n";
   return text;
@@ -109,6 +112,14 @@ int run(std::vector<std::string> arguments) {
     if (arguments.size() < 2) {
       fmt::print("{}", overview());
       return 0;
+    }
+    if (arguments[1] == "--man") {
+      writeManPage(std::cout);
+      return 0;
+    }
+    if (constexpr std::string_view kFlag = "--completion="; arguments[1].starts_with(kFlag)) {
+      if (writeCompletion(arguments[1].substr(kFlag.size()), std::cout)) return 0;
+      return fail("there is completion for bash, zsh and fish, as in --completion=bash");
     }
     arguments = {arguments[1], "--help"};
   }
