@@ -49,6 +49,7 @@ Action defineCheck(CLI::App& app);
 Action defineMicroscope(CLI::App& app);
 Action defineExtract(CLI::App& app);
 Action defineRanks(CLI::App& app);
+Action defineBisect(CLI::App& app);
 Action defineView(CLI::App& app);
 Action defineDoctor(CLI::App& app);
 Action defineGate(CLI::App& app);

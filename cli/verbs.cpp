@@ -38,6 +38,9 @@ constexpr Verb kVerbs[] = {
      "  ulpscope ranks run/\n"
      "  ulpscope ranks run/ --format=json",
      false, defineRanks},
+    {"bisect", "find the setting or the part of the compiler that a divergence comes with",
+     "  ulpscope bisect -- python train.py --compile",
+     true, defineBisect},
     {"view", "open one or two traces in the desktop viewer",
      "  ulpscope view eager.ulps compiled.ulps", false, defineView},
     {"gate", "compare a run with accepted baselines, and fail where its numbers moved",

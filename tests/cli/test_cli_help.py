@@ -3,7 +3,10 @@ import subprocess
 
 import pytest
 
-VERBS = ["record", "diff", "show", "values", "check", "microscope", "extract", "ranks", "view", "gate", "doctor"]
+VERBS = [
+    "record", "diff", "show", "values", "check", "microscope",
+    "extract", "ranks", "bisect", "view", "gate", "doctor",
+]  # fmt: skip
 
 
 def test_without_arguments_it_lists_the_verbs(ulpscope):

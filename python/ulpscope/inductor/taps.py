@@ -304,12 +304,29 @@ def patch(module) -> None:
                 module.trace.provenance_tracking_level = 1
         except Exception as error:
             report("cannot turn on Inductor's provenance tracking", error)
+        try:
+            _override(module)
+        except Exception as error:
+            report("cannot change Inductor's settings", error)
     if module.__name__ == "torch.fx.proxy":
         try:
             if nodes.OP not in module._COPY_META_FIELDS:
                 module._COPY_META_FIELDS.append(nodes.OP)
         except Exception as error:
             report("cannot carry op marks along", error)
+
+
+def _override(config) -> None:
+    """Settings that `ulpscope bisect` tries, over those of the program's environment."""
+    import json
+    import os
+
+    for name, value in json.loads(os.environ.get("ULPSCOPE_INDUCTOR", "{}")).items():
+        owner = config
+        *path, last = name.split(".")
+        for part in path:
+            owner = getattr(owner, part)
+        setattr(owner, last, value)
 
 
 def _misfit(owner, attribute: str, parameters: list[str]) -> str:
