@@ -13,6 +13,8 @@
 #include "cli/report.h"
 #include "cli/terminal.h"
 #include "cli/verb.h"
+#include "diff/ranks/rank_run.h"
+#include "diff/ranks/run_diff.h"
 #include "diff/render/render.h"
 
 namespace ulpscope {
@@ -38,25 +40,43 @@ void checkOutput(const DiffFlags& flags) {
   }
 }
 
+bool isFolder(const std::string& path) {
+  std::error_code error;
+  return std::filesystem::is_directory(path, error);
+}
+
+DiffResult diffFolders(const DiffFlags& flags) {
+  try {
+    return diffRuns(flags.a, flags.b, flags.options);
+  } catch (const RunFolderError& error) {
+    throw CommandError(error.what());
+  }
+}
+
 int runDiff(DiffFlags& flags) {
   if (!flags.output.empty()) checkOutput(flags);
+  const bool folders = isFolder(flags.a) && isFolder(flags.b);
   DiffResult result = [&] {
     Progress bar("comparing");
     flags.options.progress = [&bar](double share) {
       bar.update(share);
       return true;
     };
+    if (folders) return diffFolders(flags);
     return diff(flags.a, flags.b, flags.options);
   }();
-  if (!flags.noMicroscope) openKernels(result, isatty(STDERR_FILENO) != 0);
+  if (!flags.noMicroscope && !folders) openKernels(result, isatty(STDERR_FILENO) != 0);
 
+  // The next command takes single traces: those of the rank that is told.
+  const std::string nameA = folders ? result.a.path : flags.a;
+  const std::string nameB = folders ? result.b.path : flags.b;
   if (flags.output.empty()) {
-    writeReport(flags.format, result, std::cout, {colourOn(STDOUT_FILENO), flags.a, flags.b});
+    writeReport(flags.format, result, std::cout, {colourOn(STDOUT_FILENO), nameA, nameB});
     std::cout.flush();
     if (!std::cout) throw CommandError("can't write the answer to the output; is its disk full?");
   } else {
     std::ostringstream content;
-    writeReport(flags.format, result, content, {false, flags.a, flags.b});
+    writeReport(flags.format, result, content, {false, nameA, nameB});
     writeReportFile(flags.output, content.str());
     fmt::print(stderr, "ulpscope: {}; written to {}\n", name(result.verdict), flags.output);
   }
@@ -70,8 +90,8 @@ int runDiff(DiffFlags& flags) {
 
 Action defineDiff(CLI::App& app) {
   auto flags = std::make_shared<DiffFlags>();
-  app.add_option("A", flags->a, "the reference trace")->required();
-  app.add_option("B", flags->b, "the trace to judge")->required();
+  app.add_option("A", flags->a, "the reference trace, or the folder of a run of many ranks")->required();
+  app.add_option("B", flags->b, "the trace to judge, or a folder")->required();
   app.add_option("--format", flags->format,
                  "text; json (docs/diff.schema.json); html (one page for a browser); markdown, junit, "
                  "github (annotations) and sarif for CI")
