@@ -21,7 +21,7 @@ enum class ArgumentUse : uint8_t {
   overwrite,  ///< content before does not matter: out=, fill_, copy_, normal_
 };
 
-/// What an integer argument stands for.
+/// What an integer argument stands for; processGroup: a text that names a group of ranks.
 enum class IntegerMeaning : uint8_t { number, dtype, layout, memoryFormat, processGroup };
 
 /// What the recorder needs to know of an operator, worked out once.
