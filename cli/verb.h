@@ -42,7 +42,9 @@ std::span<const Verb> verbs();
 
 // One file each.
 Action defineRecord(CLI::App& app);
+Action defineRepeat(CLI::App& app);
 Action defineDiff(CLI::App& app);
+Action defineExplain(CLI::App& app);
 Action defineShow(CLI::App& app);
 Action defineValues(CLI::App& app);
 Action defineCheck(CLI::App& app);

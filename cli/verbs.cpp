@@ -14,6 +14,14 @@ constexpr Verb kVerbs[] = {
      "  ulpscope diff before.ulps after.ulps --rtol 1e-6 --noise before-again.ulps\n"
      "  ulpscope diff a.ulps b.ulps --format=json -o diff.json",
      false, defineDiff},
+    {"explain", "tell why an op got its label, and where what it inherits began",
+     "  ulpscope explain eager.ulps compiled.ulps 107\n"
+     "  ulpscope explain eager.ulps compiled.ulps 98 --of-b",
+     false, defineExplain},
+    {"repeat", "run a command several times and list the ops that are not deterministic",
+     "  ulpscope repeat -n 5 -- python train.py\n"
+     "  ulpscope repeat -n 3 -o runs --format=json -- ./train",
+     true, defineRepeat},
     {"show", "print the ops of a trace as an indented tree",
      "  ulpscope show run.ulps\n"
      "  ulpscope show run.ulps --step 0 --module 'transformer.h.0*' --operands\n"

@@ -16,6 +16,7 @@ struct DiffContext {
   Producers producersA, producersB;
   std::unique_ptr<AlignedSide> a, b;
   Pairing pairing;
+  Judgement judgement;
   Growth growth;
   std::unique_ptr<ValueComparer> values;
   std::unique_ptr<OperandMatcher> matcher;

@@ -219,10 +219,10 @@ class Engine {
     if (!options_.noiseFile.empty()) noise = noiseFloor();
     const Allowance allowance(*c.a, options_.tolerance, readRules(options_.rulesFile),
                               std::move(noise));
-    const Judgement judgement = judge(*c.a, *c.b, c.pairing, *c.matcher, *c.values, allowance, mixed_);
+    c.judgement = judge(*c.a, *c.b, c.pairing, *c.matcher, *c.values, allowance, mixed_);
     excuseTails();
-    c.growth = findGrowth(*c.a, *c.b, c.pairing, judgement, mixed_);
-    hostDiffered_ = judgement.hostDiffered;
+    c.growth = findGrowth(*c.a, *c.b, c.pairing, c.judgement, mixed_);
+    hostDiffered_ = c.judgement.hostDiffered;
   }
 
   std::vector<float> noiseFloor() const {

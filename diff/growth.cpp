@@ -73,6 +73,7 @@ class GrowthFinder {
     const Op& op = side->index.ops()[member];
     if (op.kind != OpKind::op) return;
     const OpFacts& facts = side->index.facts(op);
+    if (facts.movesData) return;
     for (const DifferingInput& input : judgement_.of(p)) {
       if (input.from == DifferingInput::From::lost || input.from == DifferingInput::From::host) {
         return;
@@ -81,11 +82,28 @@ class GrowthFinder {
     const bool infinite = std::isinf(pair.error) && std::isfinite(pair.inherited);
     const bool jump = std::isfinite(pair.error) && pair.inherited > 0 && pair.inherited < 1e-3f &&
                       pair.error > kLargestGain * pair.inherited && pair.error > 1e-5f &&
-                      !facts.amplifies && !isCancellation(pair, op);
+                      !facts.amplifies && !isCancellation(pair, op) && isWellEstimated(p);
     if ((infinite && !facts.partial) || jump) {
       pair.label = Label::origin;
       pair.confidence = std::min(pair.confidence, confidence::kSuspect);
     }
+  }
+
+  /// Where few elements of an input differ they may fall into one sum of the sketch and cancel there:
+  /// the distance is then estimated far too small. Do enough sums differ?
+  bool isWellEstimated(size_t p) const {
+    constexpr int kFewSums = 4;
+    for (const DifferingInput& input : judgement_.of(p)) {
+      if (input.derived) continue;
+      const Operand& a = a_.index.operands()[input.a];
+      const Operand& b = b_.index.operands()[input.b];
+      const Sketch x = a_.index.reader().fingerprint(a.fingerprint).sketch;
+      const Sketch y = b_.index.reader().fingerprint(b.fingerprint).sketch;
+      int sums = 0;
+      for (size_t k = 0; k < x.size(); ++k) sums += x[k] != y[k];
+      if (sums < kFewSums) return false;
+    }
+    return true;
   }
 
   /// A sum of large terms that cancel, a product of which one part is nearly 0, a choice of small

@@ -11,15 +11,77 @@ namespace {
 
 uint32_t fold(uint64_t hash) { return hash == 0 ? 0 : uint32_t(hash ^ (hash >> 32)) | 1u; }
 
-Unit unitOf(const SideIndex& side, size_t i) {
+/// Which ops' results have a shape that values decided (how many rows an expert gets), and what is
+/// computed from them: between two runs such a shape tells nothing.
+class DecidedShapes {
+ public:
+  DecidedShapes(const SideIndex& side, const Producers& producers)
+      : side_(side), producers_(producers) {
+    if (!hasDecidingOp()) return;
+    decided_.assign(side.size(), false);
+    for (size_t i = 0; i < side.size(); ++i) decided_[i] = decides(i);
+  }
+
+  /// Of an operand of op i.
+  bool has(size_t i, uint32_t operand) const {
+    if (decided_.empty()) return false;
+    if (isWritten(side_.operands()[operand].role)) return decided_[i];
+    const int32_t producer = producers_[operand];
+    return producer >= 0 && decided_[size_t(producer)];
+  }
+
+ private:
+  bool hasDecidingOp() const {
+    return std::any_of(side_.ops().begin(), side_.ops().end(),
+                       [&](const Op& op) { return side_.facts(op).sync || isMask(op); });
+  }
+
+  /// x[mask]: calls nonzero inside.
+  bool isMask(const Op& op) const {
+    if (!side_.facts(op).takesMask) return false;
+    const std::span<const Operand> own = side_.operandsOf(op);
+    return std::any_of(own.begin(), own.end(), [&](const Operand& operand) {
+      return isRead(operand.role) && operand.item >= 0 &&
+             side_.reader().type(operand.type).dtype == DType::Bool;
+    });
+  }
+
+  bool decides(size_t i) const {
+    const Op& op = side_.ops()[i];
+    if (side_.facts(op).sync || isMask(op)) return true;
+    bool reads = false;
+    for (uint32_t k = op.firstOperand; k < op.firstOperand + op.operandCount; ++k) {
+      reads |= isRead(side_.operands()[k].role) && has(i, k);
+    }
+    if (!reads) return false;
+    // A result of the shape of an input whose shape is the program's own (x.index_add(...)).
+    for (const Operand& result : side_.operandsOf(op)) {
+      if (!isWritten(result.role)) continue;
+      for (uint32_t k = op.firstOperand; k < op.firstOperand + op.operandCount; ++k) {
+        const Operand& input = side_.operands()[k];
+        if (isRead(input.role) && !has(i, k) && side_.type(input.type) == side_.type(result.type)) {
+          return false;
+        }
+      }
+    }
+    return true;
+  }
+
+  const SideIndex& side_;
+  const Producers& producers_;
+  std::vector<bool> decided_;  // by op; empty: none
+};
+
+Unit unitOf(const SideIndex& side, size_t i, const DecidedShapes& shapes) {
   const Op& op = side.ops()[i];
   Unit unit;
   unit.op = uint32_t(i);
   uint64_t types = 0;
-  for (const Operand& operand : side.operandsOf(op)) {
-    // What an op writes follows from what it reads, and both count; but where values decide a shape.
-    if (isWritten(operand.role) && side.facts(op).sync) continue;
-    types = mix(types, mix(uint64_t(isWritten(operand.role)), side.type(operand.type)));
+  for (uint32_t k = op.firstOperand; k < op.firstOperand + op.operandCount; ++k) {
+    // What an op writes follows from what it reads; for the strict keys both count.
+    const Operand& operand = side.operands()[k];
+    const uint64_t type = shapes.has(i, k) ? side.rank(operand.type) : side.type(operand.type);
+    types = mix(types, mix(uint64_t(isWritten(operand.role)), type));
   }
   const Place place = side.place(i);
   const uint64_t line = side.line(i);
@@ -96,7 +158,7 @@ class InputIdentity {
 /// The units of one compiled region in the original program's order.
 class RegionUnits {
  public:
-  explicit RegionUnits(const SideIndex& side) : side_(side) {}
+  RegionUnits(const SideIndex& side, const DecidedShapes& shapes) : side_(side), shapes_(shapes) {}
 
   void add(size_t i) {
     const Op& op = side_.ops()[i];
@@ -104,7 +166,7 @@ class RegionUnits {
     if (op.kind != OpKind::kernel) {
       // An extern kernel stands for one original op (and views around it): place it where the
       // program had it, under that op's module and line, which the op itself does not carry.
-      Entry entry{unitOf(side_, i), last_, sequence_++};
+      Entry entry{unitOf(side_, i, shapes_), last_, sequence_++};
       for (size_t s = 0; s < from.sources.size(); ++s) {
         const Unit named = unitOf(side_, i, int32_t(s), from.sources[s]);
         if (named.name != entry.unit.name) continue;
@@ -121,7 +183,7 @@ class RegionUnits {
     const bool known = std::any_of(from.sources.begin(), from.sources.end(),
                                    [](const SourceOp& source) { return !source.op.empty(); });
     if (!known) {  // it aligns as itself
-      entries_.push_back({unitOf(side_, i), last_, sequence_++});
+      entries_.push_back({unitOf(side_, i, shapes_), last_, sequence_++});
       return;
     }
     int32_t most = last_;
@@ -173,6 +235,7 @@ class RegionUnits {
     int32_t sequence = 0;
   };
   const SideIndex& side_;
+  const DecidedShapes& shapes_;
   std::vector<Entry> entries_;
   std::unordered_map<std::string, size_t> nodes_;
   int32_t last_ = -1;
@@ -192,7 +255,8 @@ std::vector<Unit> makeUnits(const SideIndex& side, const Producers& producers,
   std::vector<Unit> units;
   const InputIdentity identity(side, producers, parameters);
   units.reserve(side.size());
-  RegionUnits inside(side);
+  const DecidedShapes shapes(side, producers);
+  RegionUnits inside(side, shapes);
   int32_t region = -1;
   for (size_t i = 0; i < side.size(); ++i) {
     const Op& op = side.ops()[i];
@@ -213,7 +277,7 @@ std::vector<Unit> makeUnits(const SideIndex& side, const Producers& producers,
       }
     }
     if (!isUnit(op, kernels)) continue;
-    units.push_back(unitOf(side, i));
+    units.push_back(unitOf(side, i, shapes));
     // Compiled code hands tensors on in other ways than the program: no identity across the two.
     if (!mixed) identity.extend(units.back());
   }

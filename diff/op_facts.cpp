@@ -47,7 +47,8 @@ const Names kOverwrites = {
 
 const Names kSync = {
     "_local_scalar_dense", "item", "is_nonzero", "nonzero", "equal", "allclose", "masked_select",
-    "unique_dim", "_unique", "_unique2", "unique_consecutive", "nonzero_numpy", "nonzero_static",
+    "repeat_interleave", "unique_dim", "_unique", "_unique2", "unique_consecutive",
+    "nonzero_numpy", "nonzero_static",
 };
 
 // Relative error of the output may exceed that of the input by any factor: cancellation, a pole, a
@@ -156,6 +157,7 @@ OpFacts factsOf(const Schema& schema) {
   facts.overwrites = kOverwrites.contains(op);
   facts.copies = kCopies.contains(op);
   facts.workspace = kWorkspace.contains(op);
+  facts.takesMask = op == "index";
   facts.sync = kSync.contains(op);
   facts.amplifies = kAmplifies.contains(op);
   facts.partial = kPartial.contains(op);

@@ -17,6 +17,7 @@ struct OpFacts {
   bool workspace = false;   ///< its byte tensors are memory of its own: opaque, partly unwritten
   bool overwrites = false;  ///< the first argument's content before the op means nothing
   bool sync = false;        ///< a value reaches the host, and with it later scalars and shapes
+  bool takesMask = false;   ///< a list of indices, of which a bool tensor decides the result's shape
   bool amplifies = false;   ///< may turn a small relative error into a large one
   bool partial = false;     ///< undefined for some inputs: can make NaN or Inf of finite values
   bool reduces = false;     ///< sums over a dimension

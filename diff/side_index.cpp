@@ -114,11 +114,13 @@ void SideIndex::hashTables() {
   lines_.assign(size_t(stacks) + 1, 0);
   for (uint32_t id = 1; id <= stacks; ++id) lines_[id] = lineOf(reader.stack(StackId{id}));
   types_.assign(size_t(types) + 1, 0);
+  ranks_.assign(size_t(types) + 1, 0);
   for (uint32_t id = 1; id <= types; ++id) {
     const TensorType& type = reader.type(TypeId{id});
     uint64_t hash = uint64_t(type.dtype) + 1;
     for (const int64_t size : type.sizes) hash = mix(hash, uint64_t(size));
     types_[id] = hash;
+    ranks_[id] = mix(uint64_t(type.dtype) + 1, type.sizes.size());
   }
 
   const std::vector<Region>& regions = reader.regions();

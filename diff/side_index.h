@@ -48,6 +48,7 @@ class SideIndex {
   /// Source line; of a backward op its forward op's.
   uint64_t line(size_t op) const { return lines_[wherePlaced(op).stack.value]; }
   uint64_t type(TypeId id) const { return types_[id.value]; }  ///< dtype and sizes
+  uint64_t rank(TypeId id) const { return ranks_[id.value]; }  ///< dtype and number of dimensions
   Place place(size_t op) const;
   /// The same hashes for an original op of a kernel.
   Place place(const SourceOp& source) const;
@@ -80,7 +81,7 @@ class SideIndex {
   std::shared_ptr<Reader> reader_;
   const Mapping* asA_;
   std::vector<OpFacts> facts_;
-  std::vector<uint64_t> names_, variants_, scalars_, lines_, types_;
+  std::vector<uint64_t> names_, variants_, scalars_, lines_, types_, ranks_;
   std::vector<Place> places_;           // by region id
   std::vector<int32_t> moduleRegion_;   // by region id: index in regions() of the module, or -1
   std::vector<int32_t> forward_;

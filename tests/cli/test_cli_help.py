@@ -4,9 +4,21 @@ import subprocess
 import pytest
 
 VERBS = [
-    "record", "diff", "show", "values", "check", "microscope",
-    "extract", "ranks", "bisect", "view", "gate", "doctor",
-]  # fmt: skip
+    "record",
+    "diff",
+    "explain",
+    "repeat",
+    "show",
+    "values",
+    "check",
+    "microscope",
+    "extract",
+    "ranks",
+    "bisect",
+    "view",
+    "gate",
+    "doctor",
+]
 
 
 def test_without_arguments_it_lists_the_verbs(ulpscope):
