@@ -12,10 +12,10 @@ inline float base(Method method) {
     case Method::merkle: return 0.99f;
     case Method::anchor: return 0.98f;
     case Method::mapping: return 0.99f;
-    case Method::edit: return 0.92f;
-    case Method::producers: return 0.88f;
+    case Method::edit: return 0.96f;
+    case Method::producers: return 0.95f;
     case Method::provenance: return 0.9f;
-    case Method::none: return 0.9f;
+    case Method::none: return 0.97f;
     case Method::coarse: return 0.4f;
   }
   return 0.5f;
@@ -23,7 +23,7 @@ inline float base(Method method) {
 
 // Factors.
 inline constexpr float kUnseenInputs = 0.8f;   ///< some inputs could not be compared
-inline constexpr float kWeakMatch = 0.7f;      ///< the operands were matched by kind and order
+inline constexpr float kWeakMatch = 0.85f;      ///< the operands were matched by kind and order
 inline constexpr float kBrokenClosure = 0.7f;  ///< written behind the recorder's back
 // Caps.
 inline constexpr float kSuspect = 0.6f;  ///< named only because it adds far more than it inherits

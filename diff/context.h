@@ -3,6 +3,7 @@
 #include <memory>
 #include <vector>
 
+#include "diff/expected.h"
 #include "diff/growth.h"
 
 namespace ulpscope {
@@ -17,6 +18,7 @@ struct DiffContext {
   std::unique_ptr<AlignedSide> a, b;
   Pairing pairing;
   Judgement judgement;
+  std::unique_ptr<ExpectedReasons> expected;
   Growth growth;
   std::unique_ptr<ValueComparer> values;
   std::unique_ptr<OperandMatcher> matcher;

@@ -220,6 +220,10 @@ class Engine {
     const Allowance allowance(*c.a, options_.tolerance, readRules(options_.rulesFile),
                               std::move(noise));
     c.judgement = judge(*c.a, *c.b, c.pairing, *c.matcher, *c.values, allowance, mixed_);
+    c.expected = std::make_unique<ExpectedReasons>(*c.a, *c.b, c.pairing);
+    for (Pair& pair : c.pairing.pairs) {
+      if (pair.label == Label::origin && !c.expected->of(pair).empty()) pair.expected = true;
+    }
     excuseTails();
     c.growth = findGrowth(*c.a, *c.b, c.pairing, c.judgement, mixed_);
     hostDiffered_ = c.judgement.hostDiffered;

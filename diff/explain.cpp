@@ -48,6 +48,11 @@ class Describer {
     operand();
     origin_.share = share();
     origin_.explanation = explain();
+    if (pair_.expected && context_.expected) {
+      if (const std::string why = context_.expected->of(pair_); !why.empty()) {
+        origin_.explanation += " " + why;
+      }
+    }
     return std::move(origin_);
   }
 
