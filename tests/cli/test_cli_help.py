@@ -4,21 +4,9 @@ import subprocess
 import pytest
 
 VERBS = [
-    "record",
-    "diff",
-    "explain",
-    "repeat",
-    "show",
-    "values",
-    "check",
-    "microscope",
-    "extract",
-    "ranks",
-    "bisect",
-    "view",
-    "gate",
-    "doctor",
-]
+    "record", "diff", "explain", "repeat", "show", "values", "check",
+    "microscope", "extract", "ranks", "bisect", "view", "gate", "doctor",
+]  # fmt: skip
 
 
 def test_without_arguments_it_lists_the_verbs(ulpscope):
