@@ -18,11 +18,13 @@ scale = float(sys.argv[1]) if len(sys.argv) > 1 else 1.0
 torch.manual_seed(0)
 model = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.Tanh(), torch.nn.Linear(16, 4))
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+if sys.argv[2:] == ["seed"]:
+    torch.manual_seed(1)
 x = torch.randn(5, 8)
 for step in range(2):
     optimizer.zero_grad()
     hidden = model[1](model[0](x))
-    if len(sys.argv) > 2:
+    if sys.argv[2:] == ["relu"]:
         hidden = hidden.relu()
     loss = (model[2](hidden) * scale).square().mean()
     loss.backward()
@@ -49,10 +51,10 @@ def ulpscope():
 @pytest.fixture(scope="session")
 def traces(ulpscope, tmp_path_factory):
     """A folder with a.ulps and same.ulps of equal runs, other.ulps of a run whose loss is scaled,
-    and extra.ulps of one that runs one more op."""
+    extra.ulps of one that runs one more op, and seed.ulps of one with other data."""
     folder = tmp_path_factory.mktemp("traces")
     (folder / "train.py").write_text(TRAIN)
-    runs = {"a": [], "same": [], "other": ["1.5"], "extra": ["1.0", "relu"]}
+    runs = {"a": [], "same": [], "other": ["1.5"], "extra": ["1.0", "relu"], "seed": ["1.0", "seed"]}
     for name, arguments in runs.items():
         done = ulpscope(
             "record", "-o", f"{name}.ulps", "--", sys.executable, "train.py", *arguments, cwd=folder

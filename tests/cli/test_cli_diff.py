@@ -11,7 +11,13 @@ from cli_program import PROGRAM, ROOT
 
 SCHEMA = json.loads((ROOT / "docs" / "diff.schema.json").read_text())
 # Exit status, verdict, and ops without a partner: relu and its backward, in two steps.
-PAIRS = {"same": (0, "identical", 0), "other": (1, "numeric", 0), "extra": (3, "structural", 4)}
+# The scale is a Python number: a scalar argument of the multiplication.
+PAIRS = {
+    "same": (0, "identical", 0),
+    "seed": (1, "numeric", 0),
+    "other": (3, "structural", 0),
+    "extra": (3, "structural", 4),
+}
 
 
 @pytest.mark.parametrize("name", PAIRS)
@@ -31,6 +37,7 @@ def test_the_scaled_multiplication_is_named(ulpscope, traces):
     answer = json.loads(ulpscope("diff", traces / "a.ulps", traces / "other.ulps", "--format=json").stdout)
     first = answer["first"]
     assert (first["op"], first["step"], first["phase"]) == ("aten::mul", 0, "forward")
+    assert (first["label"], first["difference"]) == ("structural", "scalar")
     assert any(frame["file"].endswith("train.py") for frame in first["a"]["stack"])
     text = ulpscope("diff", traces / "a.ulps", traces / "other.ulps").stdout
     assert "aten::mul" in text.splitlines()[0]
