@@ -152,10 +152,16 @@ Call::Call(OpKind kind, SchemaId schema, ProvenanceId provenance,
     auto state = std::make_unique<State>();
     const OpId parent = thread->depth == 0 ? OpId{} : thread->frames[thread->depth - 1]->op.id;
     bool requiresGrad = false;
+    bool writesParameter = false;
     for (const KernelOperand& operand : operands) {
       if (operand.tensor == nullptr || !operand.tensor->defined()) continue;
-      requiresGrad = requiresGrad || operand.tensor->unsafeGetTensorImpl()->requires_grad();
+      const c10::TensorImpl& tensor = *operand.tensor->unsafeGetTensorImpl();
+      requiresGrad = requiresGrad || tensor.requires_grad();
+      writesParameter = writesParameter ||
+                        (operand.access != Access::read && tensor.requires_grad());
     }
+    const bool updates =
+        kind == OpKind::compiled && writesParameter && !c10::GradMode::is_enabled();
     OpFrame& frame = openFrame(*thread, state.get());
     frame.recorded = true;
     frame.hides = kind != OpKind::compiled;
@@ -166,7 +172,7 @@ Call::Call(OpKind kind, SchemaId schema, ProvenanceId provenance,
     state->session = session;
     state->thread = thread;
     state_ = state.release();
-    placeOp(*session, *thread, frame.op, requiresGrad, false, true, -1);
+    placeOp(*session, *thread, frame.op, requiresGrad, updates, true, -1);
     frame.fingerprints = session->inSteps(frame.op.step);
     frame.keepsValues = kind == OpKind::kernel && frame.fingerprints &&
                         session->values().wantsKernel(schema, provenance);

@@ -115,12 +115,24 @@ bool writesParameter(Session& session, const SchemaInfo& info,
   return found;
 }
 
+/// Inside a compiled graph that writes parameters: an optimizer's step, which announces itself to
+/// nobody once it is compiled.
+bool inCompiledUpdate(const ThreadState& thread) {
+  for (size_t i = thread.depth; i-- > 0;) {
+    const OpFrame& frame = *thread.frames[i];
+    if (frame.recorded && frame.op.kind == OpKind::compiled && frame.op.id) {
+      return frame.op.phase == Phase::optimizer;
+    }
+  }
+  return false;
+}
+
 Phase phaseOf(const ThreadState& thread, bool requiresGrad, bool updatesParameter) {
   if (torch::autograd::get_current_graph_task_id() != -1) return Phase::backward;
   const bool grad = c10::GradMode::is_enabled();
   // A closure that an optimizer calls (LBFGS) computes with gradients, its own arithmetic without.
   if (thread.optimizerRegions != 0 && !(grad && requiresGrad)) return Phase::optimizer;
-  if (updatesParameter) return Phase::optimizer;
+  if (updatesParameter || inCompiledUpdate(thread)) return Phase::optimizer;
   if (thread.forwardRegions != 0 || (grad && requiresGrad)) return Phase::forward;
   return Phase::other;
 }

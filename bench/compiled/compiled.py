@@ -5,7 +5,9 @@
 
 Two processes run the same program, one bare and one recorded; they take turns, a few steps each, so
 that what else the machine does falls on both. Prints the ratio of a recorded turn's time to that of
-the bare turn beside it: median, with the quartiles. Both check that they end with the same parameters.
+the bare turn beside it: median, with the quartiles; and the same of the time that all threads of the
+process spend on a CPU, the writer's too, which holds on a machine that is busy with other things.
+Both check that they end with the same parameters.
 """
 
 from __future__ import annotations
@@ -69,10 +71,10 @@ def child(workload: str, wrapper: str, threads: int) -> None:
 
     for line in sys.stdin:
         steps = int(line)
-        start = time.perf_counter()
+        start, busy = time.perf_counter(), time.process_time()
         for _ in range(steps):
             step()
-        print(time.perf_counter() - start, flush=True)
+        print(time.perf_counter() - start, time.process_time() - busy, flush=True)
     parameters = b"".join(p.detach().numpy().tobytes() for p in model.parameters())
     print(hashlib.sha256(parameters).hexdigest(), flush=True)
 
@@ -95,10 +97,12 @@ class Program:
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment,
         )  # fmt: skip
 
-    def run(self, steps: int) -> float:
+    def run(self, steps: int) -> tuple[float, float]:
+        """Seconds by the clock and on a CPU."""
         self.process.stdin.write(f"{steps}\n")
         self.process.stdin.flush()
-        return float(self.process.stdout.readline())
+        clock, cpu = self.process.stdout.readline().split()
+        return float(clock), float(cpu)
 
     def finish(self) -> str:
         self.process.stdin.close()
@@ -114,7 +118,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=21)
     parser.add_argument("--steps", type=int, default=3, help="in a turn")
-    parser.add_argument("--capture", default="off", help="captured values: off, or as record's option")
+    parser.add_argument("--capture", default="none", help="captured values: none, or as record's option")
     parser.add_argument("--cache", help="Inductor's cache, to be kept")
     parser.add_argument("--json", help="write the figures to this file")
     parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
@@ -127,21 +131,26 @@ def main() -> None:
         bare, recorded = Program(options, None, cache), Program(options, trace, cache)
         for program in (bare, recorded):
             program.run(2)  # compiles
-        ratios, times = [], []
+        ratios, busy, times = [], [], []
         for _ in range(options.rounds):
-            turn = bare.run(options.steps)
-            ratios.append(recorded.run(options.steps) / turn)
-            times.append(turn / options.steps)
+            clock, cpu = bare.run(options.steps)
+            recorded_clock, recorded_cpu = recorded.run(options.steps)
+            ratios.append(recorded_clock / clock)
+            busy.append(recorded_cpu / cpu)
+            times.append(clock / options.steps)
         same = bare.finish() == recorded.finish()
         size = os.path.getsize(trace)
     low, middle, high = statistics.quantiles(ratios, n=4)
+    low_cpu, middle_cpu, high_cpu = statistics.quantiles(busy, n=4)
     steps = 2 + options.rounds * options.steps
     print(f"{options.workload}, {options.wrapper} wrapper: {middle:.2f} ({low:.2f}-{high:.2f}) of the bare "
-          f"step's {statistics.median(times) * 1e3:.2f} ms; {size / steps / 1024:.0f} KiB a step; "
+          f"step's {statistics.median(times) * 1e3:.2f} ms, on a CPU {middle_cpu:.2f} "
+          f"({low_cpu:.2f}-{high_cpu:.2f}); {size / steps / 1024:.0f} KiB a step; "
           f"parameters {'identical' if same else 'DIFFER'}")  # fmt: skip
     if options.json:
         with open(options.json, "w") as file:
-            figures = {"median": middle, "low": low, "high": high, "bare_ms": statistics.median(times) * 1e3}
+            figures = {"median": middle, "low": low, "high": high, "cpu": middle_cpu,
+                       "bare_ms": statistics.median(times) * 1e3}  # fmt: skip
             json.dump({"workload": options.workload, "wrapper": options.wrapper, **figures}, file)
     if not same:
         sys.exit(1)
