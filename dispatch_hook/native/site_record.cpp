@@ -120,8 +120,8 @@ SiteRecords readSiteRecords(std::string_view text, std::string& why) {
   SiteRecords records;
   try {
     const json all = json::parse(text);
-    if (all.at("version") != kSiteRecordVersion) {
-      why = "it was compiled beside another version of ulpscope";
+    if (all.at("format") != kSiteRecordFormat) {
+      why = "it was compiled beside a newer version of ulpscope";
       return {};
     }
     for (const auto& [key, site] : all.at("sites").items()) records[key] = siteFrom(site);

@@ -20,12 +20,12 @@ struct SiteRecord {
 };
 using SiteRecords = std::unordered_map<std::string, SiteRecord>;  ///< by handle, "kernel:3"
 
-/// Version of the record that python/ulpscope/inductor/record.py writes and this reads.
-constexpr int kSiteRecordVersion = 6;
+/// What record.native_text() of the Python package writes and this reads; kept in packages.
+constexpr int kSiteRecordFormat = 1;
 /// Name of the file with the record beside a model that was compiled while ulpscope was there.
 constexpr std::string_view kSiteRecordFile = "ulpscope.json";
 
-/// From GraphRecord.pack() as JSON. Empty, with a reason in `why`, where it is not one.
+/// From record.native_text(). Empty, with a reason in `why`, where it is not one.
 SiteRecords readSiteRecords(std::string_view json, std::string& why);
 
 /// From the kernel_information.json that AOTInductor writes with provenance tracking on: names of

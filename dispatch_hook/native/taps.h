@@ -14,7 +14,7 @@ namespace ulpscope::native {
 void installTaps() noexcept;
 
 /// Taps the objects that were loaded since. `path` and `record`, where given: the shared object that
-/// a GraphRecord (JSON, see site_record.h) belongs to. Does not throw.
+/// a record of its calls (see site_record.h) belongs to. Does not throw.
 ULPSCOPE_API void tapLoaded(std::string_view path = {}, std::string_view record = {}) noexcept;
 
 }  // namespace ulpscope::native

@@ -272,8 +272,8 @@ TEST(SiteRecord, RecordsThatCannotBeRead) {
   std::string why;
   EXPECT_TRUE(readSiteRecords("{", why).empty());
   EXPECT_NE(why.find("cannot be read"), std::string::npos);
-  EXPECT_TRUE(readSiteRecords(R"({"version": 1, "sites": {}})", why).empty());
-  EXPECT_NE(why.find("another version"), std::string::npos);
+  EXPECT_TRUE(readSiteRecords(R"({"format": 2, "sites": {}})", why).empty());
+  EXPECT_NE(why.find("newer version"), std::string::npos);
   EXPECT_TRUE(readKernelInformation("[]").empty());
   EXPECT_TRUE(readKernelInformation(R"({"cpp_fused_add_0:1": 3})").empty());
 }

@@ -106,6 +106,21 @@ class GraphRecord:
 
 
 FILE = "ulpscope.json"  # beside the code of an AOTInductor package
+NATIVE_FORMAT = 1  # of native_text(); dispatch_hook/native/site_record.h reads it
+
+
+def native_text(record: GraphRecord) -> str:
+    """What the recorder needs to know of calls that C++ makes. Packages keep it: change with care."""
+    sites = {
+        key: {
+            "sources": [asdict(source) for source in site.sources],
+            "ties": {name: [asdict(tie) for tie in ties] for name, ties in site.ties.items()},
+            "uninitialised": site.uninitialised,
+            "unwritten": site.unwritten,
+        }
+        for key, site in record.sites.items()
+    }
+    return json.dumps({"format": NATIVE_FORMAT, "sites": sites})
 
 
 def write(record: GraphRecord, files) -> None:
@@ -115,7 +130,7 @@ def write(record: GraphRecord, files) -> None:
     library = next(f for f in code if f.endswith((".so", ".cpp")))
     path = os.path.join(os.path.dirname(library), FILE)
     with open(path, "w") as out:
-        json.dump(record.pack(), out)
+        out.write(native_text(record))
     if listed:
         files.append(path)
 

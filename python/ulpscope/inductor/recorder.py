@@ -65,7 +65,7 @@ class Recorder:
         if library is None:
             self.not_seen(f"graph {name} calls its kernels from C++, from a library that was not found")
             return
-        self._c.tap_native(library, json.dumps(record.of(compiled).pack()))
+        self._c.tap_native(library, record.native_text(record.of(compiled)))
 
     def graph(self, compiled, graph_kwargs, scope: dict, cached: bool) -> None:
         if compiled.current_callable is None:
