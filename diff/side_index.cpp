@@ -65,6 +65,14 @@ const Frame* userFrame(const Stack& stack) {
 
 uint64_t lineOf(const Stack& stack) {
   const Frame* frame = userFrame(stack);
+  // An optimizer's update is written in torch.optim: there is its place, in eager code and in what a
+  // compiler remembers, which begins inside step() and knows no line of the program.
+  for (const Frame& each : stack) {
+    if (&each == frame) break;
+    if (each.file.find("/torch/optim/") == std::string::npos) continue;
+    frame = &each;
+    break;
+  }
   if (frame == nullptr) return 0;
   std::string_view file = frame->file;
   if (const size_t slash = file.rfind('/'); slash != std::string_view::npos) {

@@ -49,7 +49,7 @@ class Kept:
     def subgraphs(self, source, scope):
         pass
 
-    def graph(self, compiled, graph_kwargs, cached):
+    def graph(self, compiled, graph_kwargs, scope, cached):
         pass
 
     def not_seen(self, reason):
