@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "cli/output_files.h"
 #include "cli/process.h"
@@ -32,8 +33,28 @@ bool isOfRank(const std::filesystem::path& path) {
   return path.stem().extension().string().starts_with(".rank");
 }
 
-void report(const OutputFiles& files, const std::vector<std::string>& command,
-            const ExitStatus& status) {
+/// What a trace says of its reference; "" where it followed none.
+std::string divergenceText(const Reader& trace) {
+  const std::string against = trace.meta("against");
+  if (against.empty()) return {};
+  const auto found = nlohmann::json::parse(trace.meta("divergence"), nullptr, false);
+  if (!found.is_object()) return fmt::format("no op parts from {}", shown(against));
+  OpTable table;
+  const OpId id{found.value("op", int64_t{0})};
+  trace.readOps(id, 1, table);
+  const std::string name =
+      table.ops.empty() || table.ops[0].id != id ? "" : " " + trace.schema(table.ops[0].schema).name;
+  return fmt::format("#{}{} parts from {} (#{}): {}{}", id.value, name, shown(against),
+                     found.value("reference", int64_t{0}),
+                     found.value("inputs", "") == "agree"
+                         ? "all that it read is there"
+                         : "it read what is not there, an input of the program or of an op without a "
+                           "partner",
+                     found.value("captured", false) ? "; its values are captured" : "");
+}
+
+void report(const RecordFlags& flags, const OutputFiles& files,
+            const std::vector<std::string>& command, const ExitStatus& status) {
   const Paint paint{colourOn(STDERR_FILENO)};
   const std::string tag = paint.dim("ulpscope:");
   const std::vector<std::filesystem::path> written = files.written();
@@ -43,9 +64,11 @@ void report(const OutputFiles& files, const std::vector<std::string>& command,
     return;
   }
   for (size_t i = 0; i < std::min(written.size(), kFilesShown); ++i) {
-    std::string text;
+    std::string text, divergence;
     try {
-      text = traceSummary(Reader(written[i].string()));
+      const Reader trace(written[i].string());
+      text = traceSummary(trace);
+      divergence = divergenceText(trace);
     } catch (const TraceError& error) {
       text = error.what();
     }
@@ -53,24 +76,44 @@ void report(const OutputFiles& files, const std::vector<std::string>& command,
     const auto bytes = double(std::filesystem::file_size(written[i], error));
     fmt::print(stderr, "{} {}: {} ({:.1f} MiB)\n", tag, paint.bold(shown(written[i])), text,
                error ? 0.0 : bytes / (1024 * 1024));
+    if (!divergence.empty()) fmt::print(stderr, "{} {}\n", tag, divergence);
   }
   if (written.size() > kFilesShown) {
     fmt::print(stderr, "{} and {} more files of this run beside it\n", tag,
                written.size() - kFilesShown);
   }
   const bool ranks = written.size() > 1 && std::all_of(written.begin(), written.end(), isOfRank);
-  fmt::print(stderr, "{} next: {}\n", tag,
-             ranks ? "ulpscope ranks " + shellQuoted(shown(written[0].parent_path()))
-                   : "ulpscope show " + shellQuoted(shown(written[0])));
+  const std::string first = shellQuoted(shown(written[0]));
+  fmt::print(stderr, "{} next: ulpscope {}\n", tag,
+             ranks ? "ranks " + shellQuoted(shown(written[0].parent_path()))
+             : flags.against.empty()
+                 ? "show " + first
+                 : fmt::format("diff {} {}", shellQuoted(flags.against), first));
+}
+
+/// The reference must be there, and stay.
+void checkReference(const RecordFlags& flags) {
+  if (flags.against.empty()) {
+    if (!flags.onDivergence.empty()) {
+      throw CommandError("--on-divergence needs a trace to compare with; add --against TRACE");
+    }
+    return;
+  }
+  const Reader reference(flags.against);
+  std::error_code error;
+  if (std::filesystem::equivalent(flags.against, flags.output, error)) {
+    throw CommandError("-o would replace the trace of --against; give another name");
+  }
 }
 
 int record(const RecordFlags& flags, const std::vector<std::string>& command) {
   if (command.empty()) {
     throw CommandError("no command to run; put it after --, as in: ulpscope record -- python train.py");
   }
+  checkReference(flags);
   const OutputFiles files(flags.output.empty() ? OutputFiles::defaultName() : flags.output);
   const ExitStatus status = recordCommand(flags, files, command);
-  if (!flags.quiet || files.written().empty()) report(files, command, status);
+  if (!flags.quiet || files.written().empty()) report(flags, files, command, status);
   endLike(status);
 }
 
@@ -126,6 +169,14 @@ Action defineRecord(CLI::App& app) {
                  "tensor (64MiB, 2GB, ...). A call that does not fit is left out and the trace says so")
       ->transform(CLI::AsSizeValue(false))
       ->default_str("64MiB");
+  app.add_option("--against", flags->against,
+                 "a trace to compare with while the command runs, op by op: what the first op that parts "
+                 "from it read is then still at hand (see --on-divergence)");
+  app.add_option("--on-divergence", flags->onDivergence,
+                 "at the first op that parts from --against: capture keeps its operands' values, and "
+                 "those of later ops that part by themselves; stop ends the program there with exit "
+                 "status 100; pdb opens Python's debugger in the program's frame (default: capture)")
+      ->check(CLI::IsMember({"capture", "stop", "pdb"}));
   return [flags](const Invocation& invocation) { return record(*flags, invocation.command); };
 }
 

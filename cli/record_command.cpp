@@ -1,5 +1,6 @@
 #include "cli/record_command.h"
 
+#include <filesystem>
 #include <fmt/format.h>
 
 #include "cli/installation.h"
@@ -34,6 +35,9 @@ ChildEnvironment recordingEnvironment(const RecordFlags& flags, const OutputFile
   setOrUnset(environment, "ULPSCOPE_STEPS", flags.steps);
   setOrUnset(environment, "ULPSCOPE_CAPTURE", joined(flags.capture));
   environment.set("ULPSCOPE_CAPTURE_LIMIT", std::to_string(flags.captureLimit));
+  setOrUnset(environment, "ULPSCOPE_AGAINST",
+             flags.against.empty() ? "" : std::filesystem::absolute(flags.against).string());
+  setOrUnset(environment, "ULPSCOPE_ON_DIVERGENCE", flags.onDivergence);
 
   // After libraries that are preloaded already (allocators and sanitizers insist on being first).
   const std::string preloaded = environment.get("LD_PRELOAD");

@@ -21,6 +21,8 @@ struct RecordFlags {
   std::string steps;
   std::vector<std::string> capture;
   uint64_t captureLimit = uint64_t{64} << 20;
+  std::string against;       ///< a trace that the run is followed along; "" for none
+  std::string onDivergence;  ///< "capture", "stop", "pdb"; "": capture
 };
 
 /// Runs a command under the recorder, to its end, in our terminal. Throws CommandError where it can't

@@ -4,6 +4,8 @@
 
 #include <exception>
 
+#include "dispatch_hook/follow.h"
+#include "dispatch_hook/follower.h"
 #include "dispatch_hook/observer.h"
 #include "dispatch_hook/operands.h"
 #include "dispatch_hook/scalars.h"
@@ -98,6 +100,7 @@ ProvenanceId provenance(const Provenance& provenance) noexcept {
   guarded("provenance", [&](Session& session) {
     if (Writer* writer = session.writer()) id = writer->provenance(provenance);
     session.values().note(id, provenance);
+    if (Follower* follower = session.follower()) follower->note(id, provenance);
   });
   return id;
 }
@@ -174,8 +177,10 @@ Call::Call(OpKind kind, SchemaId schema, ProvenanceId provenance,
     state_ = state.release();
     placeOp(*session, *thread, frame.op, requiresGrad, updates, true, -1);
     frame.fingerprints = session->inSteps(frame.op.step);
-    frame.keepsValues = kind == OpKind::kernel && frame.fingerprints &&
-                        session->values().wantsKernel(schema, provenance);
+    if (kind == OpKind::kernel && frame.fingerprints) {
+      frame.captured = session->values().wantsKernel(schema, provenance);
+      frame.keepsValues = frame.captured || session->follower() != nullptr;
+    }
     for (const Scalar& scalar : scalars) addText(frame.scalars, scalar.arg, scalar.text);
     OperandCapture capture(*session, frame);
     int64_t resultBytes = 0;
@@ -202,7 +207,7 @@ Call::Call(OpKind kind, SchemaId schema, ProvenanceId provenance,
       frame.written.push_back({&tensor, operand.arg, operand.item, operand.scratch});
       if (!operand.scratch) resultBytes += tensor.numel() * int64_t(tensor.itemsize());
     }
-    if (frame.keepsValues) frame.keepsValues = session->values().keep(*session, frame, resultBytes);
+    if (frame.keepsValues) holdInputs(*session, frame, resultBytes);
   } catch (const std::exception& error) {
     session->failed("call", error.what());
   } catch (...) {
@@ -214,6 +219,7 @@ void Call::finish(std::span<const KernelOperand> results) noexcept {
   OpFrame* frame = state_ == nullptr ? nullptr : state_->frame();
   if (frame == nullptr) return;
   const Busy busy(*state_->thread);
+  std::unique_ptr<Divergence> divergence;
   try {
     OperandCapture capture(*state_->session, *frame);
     for (const WrittenArgument& written : frame->written) {
@@ -231,13 +237,15 @@ void Call::finish(std::span<const KernelOperand> results) noexcept {
       // A region's results were written by the ops and kernels inside it, where those are seen.
       capture.result(tensor, result.arg, result.item, frame->op.kind == OpKind::compiled);
     }
-    if (frame->keepsValues) state_->session->values().keep(*state_->session, *frame, 0);
+    divergence = keepResults(*state_->session, *state_->thread, *frame, {});
   } catch (const std::exception& error) {
     state_->session->failed("call", error.what());
   } catch (...) {
     state_->session->failed("call", "unknown failure");
   }
+  Session& session = *state_->session;
   state_->close(*frame, false);
+  if (divergence != nullptr) actOn(session, *divergence);
 }
 
 Call::~Call() {

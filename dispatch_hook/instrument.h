@@ -3,7 +3,9 @@
 #include <ATen/core/Tensor.h>
 
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "dispatch_hook/export.h"
 #include "store/records.h"
@@ -37,6 +39,24 @@ ULPSCOPE_API void setProvenanceProvider(ProvenanceProvider provider) noexcept;
 /// recorded. None by default.
 using AfterOp = void (*)(OpId id, std::span<const at::Tensor> results);
 ULPSCOPE_API void setAfterOp(AfterOp callback) noexcept;
+/// Called where a recording that follows a reference parts from it, before the program is stopped or
+/// where it is to be debugged (RecorderOptions::onDivergence), on the op's thread after the op. Ops
+/// that it runs are not recorded.
+struct DivergentOperand {
+  Role role = Role::input;
+  int16_t arg = 0;
+  int16_t item = -1;
+  at::Tensor tensor;  ///< an input that the op has written: a copy of what it was
+};
+struct Divergence {
+  bool stops = false;
+  OpId op;
+  OpId reference;
+  std::string line;  ///< for people
+  std::vector<DivergentOperand> operands;
+};
+using DivergenceHandler = void (*)(const Divergence& divergence) noexcept;
+ULPSCOPE_API void setDivergenceHandler(DivergenceHandler handler) noexcept;
 /// Id of the last op that has started; none while nothing is recorded.
 ULPSCOPE_API OpId lastOp() noexcept;
 

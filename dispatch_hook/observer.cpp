@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <exception>
 
+#include "dispatch_hook/follow.h"
 #include "dispatch_hook/observer.h"
 #include "dispatch_hook/operands.h"
 #include "dispatch_hook/scalars.h"
@@ -239,6 +240,7 @@ void letGo(OpFrame& frame) {
     c10::raw::weak_intrusive_ptr::decref(static_cast<c10::TensorImpl*>(written.impl));
   }
   frame.written.clear();
+  letInputsGo(frame);
 }
 
 void startOp(Session& session, ThreadState& thread, const at::RecordFunction& function,
@@ -276,10 +278,12 @@ void startOp(Session& session, ThreadState& thread, const at::RecordFunction& fu
   placeOp(session, thread, op, traits.requiresGrad, updates, info.makesTensors, function.seqNr());
   frame.viewsInside = info.viewsInside;
   frame.fingerprints = session.inSteps(op.step) && info.wanted(session);
-  frame.keepsValues = session.values().byName() && frame.fingerprints && !traits.wraps &&
-                      session.values().noted(schema, op.provenance);
+  if (frame.fingerprints && !traits.wraps) {
+    frame.captured = session.values().noted(schema, op.provenance);
+    frame.keepsValues = frame.captured || session.follower() != nullptr;
+  }
   captureInputs(session, frame, info, inputs);
-  if (frame.keepsValues) frame.keepsValues = session.values().keep(session, frame, 0);
+  if (frame.keepsValues) holdInputs(session, frame, 0);
 }
 
 std::unique_ptr<at::ObserverContext> onStart(const at::RecordFunction& function) {
@@ -327,6 +331,7 @@ void finishOp(Session& session, ThreadState& thread, OpFrame& frame,
               const at::RecordFunction& function) {
   const auto& info = *static_cast<const SchemaInfo*>(frame.info);
   frame.op.raised = std::uncaught_exceptions() > frame.exceptions;
+  std::unique_ptr<instrument::Divergence> divergence;
   if (!frame.op.raised) {
     c10::ArrayRef<c10::IValue> outputs = function.outputs();
     if (outputs.size() > info.returns) outputs = outputs.slice(outputs.size() - info.returns);
@@ -335,12 +340,13 @@ void finishOp(Session& session, ThreadState& thread, OpFrame& frame,
         callAfterOp(callback, frame, outputs);
       }
       captureResults(session, frame, info, outputs);
-      if (frame.keepsValues) session.values().keep(session, frame, 0);
+      divergence = keepResults(session, thread, frame, info.name);
     } catch (const std::exception& error) {
       session.failed(function.name(), error.what());
     }
   }
   appendFrame(session, thread, frame);
+  if (divergence != nullptr) actOn(session, *divergence);
 }
 
 void onEnd(const at::RecordFunction& function, at::ObserverContext*) {

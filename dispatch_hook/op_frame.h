@@ -29,9 +29,22 @@ struct SeenOperand {
 
 /// The elements of a tensor, to be kept while it is there; sizes and strides point into it.
 struct TensorValues {
+  void* impl = nullptr;  ///< the c10::TensorImpl
+  Role role = Role::input;
+  int16_t arg = 0;
+  int16_t item = -1;
   StridedView view;
   Digest digest;
   int64_t bytes = 0;  ///< of the logical elements
+};
+
+/// What an op read, for when it turns out to be wanted after all: the tensor, held weakly, or (where
+/// the op writes it) a copy.
+struct HeldInput {
+  TensorValues values;
+  bool copied = false;
+  size_t at = 0;  ///< of the copy in OpFrame::copies
+  int64_t elements = 0;
 };
 
 /// An op between its start and its end. Its memory is reused by later ops of the thread.
@@ -42,7 +55,8 @@ struct OpFrame {
   bool recorded = false;  ///< false: hides only (an op on fake tensors)
   bool fingerprints = true;
   bool viewsInside = true;  ///< views that it makes are parts of its inputs (as_strided reaches out)
-  bool keepsValues = false;  ///< `values` are collected, to be captured
+  bool keepsValues = false;  ///< `values` are collected
+  bool captured = false;     ///< and go into the trace
   int exceptions = 0;
   RawOp op;
   std::vector<std::byte> scalars;
@@ -50,6 +64,9 @@ struct OpFrame {
   std::vector<WrittenArgument> written;
   std::vector<SeenOperand> seen;
   std::vector<TensorValues> values;
+  std::vector<HeldInput> held;
+  std::vector<std::byte> copies;
+  bool heldAll = true;  ///< all that was read is in `held`
 
   void reset() {
     info = nullptr;
@@ -58,12 +75,16 @@ struct OpFrame {
     fingerprints = true;
     viewsInside = true;
     keepsValues = false;
+    captured = false;
+    heldAll = true;
     op = {};
     scalars.clear();
     operands.clear();
     written.clear();
     seen.clear();
     values.clear();
+    held.clear();
+    copies.clear();
   }
 };
 

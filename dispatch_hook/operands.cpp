@@ -188,6 +188,21 @@ bool isFake(const c10::TensorImpl& tensor) noexcept {
          !tensor.key_set().has_backend(c10::BackendComponent::MetaBit);
 }
 
+bool stillHolds(TensorValues& values) {
+  const auto& tensor = *static_cast<const c10::TensorImpl*>(values.impl);
+  if (wrapsOthers(tensor) || tensor.has_symbolic_sizes_strides() || tensor._is_zerotensor() ||
+      tensor.layout() != c10::kStrided || !tensor.is_cpu()) {
+    return false;
+  }
+  const StridedView view = viewOf(tensor);
+  int64_t elements = 0;
+  if (!readable(view, storageOf(tensor), tensor.storage_offset_default(), elements)) return false;
+  if (elements * info(view.dtype).bytes != values.bytes) return false;
+  if (!(fingerprint(view, Level::digest).digest == values.digest)) return false;
+  values.view = view;
+  return true;
+}
+
 struct OperandCapture::Described {
   RawOperand raw;
   StridedView view;  ///< sizes and strides point into the tensor
@@ -330,7 +345,13 @@ void OperandCapture::add(const Described& d, const Fingerprint* fingerprint) {
 
 void OperandCapture::keepValues(const Described& d, const Fingerprint& content) {
   if (d.raw.layout != Layout::strided || d.view.data == nullptr) return;
-  TensorValues values{d.view, content.digest, d.elements * info(d.raw.dtype).bytes};
+  TensorValues values{.impl = const_cast<c10::TensorImpl*>(d.tensor),
+                      .role = d.raw.role,
+                      .arg = d.raw.arg,
+                      .item = d.raw.item,
+                      .view = d.view,
+                      .digest = content.digest,
+                      .bytes = d.elements * info(d.raw.dtype).bytes};
   // Values are found by their digest, so that it must be theirs and no copy of an earlier one.
   if (d.raw.skip == SkipReason::trusted) values.digest = fingerprint(d.view, Level::digest).digest;
   frame_.values.push_back(values);

@@ -13,6 +13,9 @@ bool wrapsOthers(const c10::TensorImpl& tensor) noexcept;
 /// A fake tensor of the compiler: its subtree is not the program's.
 bool isFake(const c10::TensorImpl& tensor) noexcept;
 
+/// Does a tensor that is alive still hold these values? `values.view` is then what it is now.
+bool stillHolds(TensorValues& values);
+
 class OperandCapture {
  public:
   OperandCapture(Session& session, OpFrame& frame) : session_(session), frame_(frame) {}

@@ -90,6 +90,10 @@ RecorderOptions optionsFromEnvironment() {
     std::erase(options.capture, "none");
   }
   options.captureLimit = number(variable("ULPSCOPE_CAPTURE_LIMIT"), options.captureLimit);
+  options.against = variable("ULPSCOPE_AGAINST");
+  const std::string then = variable("ULPSCOPE_ON_DIVERGENCE");
+  if (then == "stop") options.onDivergence = OnDivergence::stop;
+  if (then == "pdb") options.onDivergence = OnDivergence::pdb;
   return options;
 }
 

@@ -18,6 +18,14 @@ enum class InputMode : uint8_t {
   off,
 };
 
+/// What happens where a recording that follows a reference parts from it.
+enum class OnDivergence : uint8_t {
+  capture,  ///< the values of the op are kept, there and at each later op that parts by itself
+  stop,     ///< and the program ends, with kStoppedAtDivergence
+  pdb,      ///< and a Python program goes into its debugger, once
+};
+inline constexpr int kStoppedAtDivergence = 100;
+
 struct RecorderOptions {
   std::string path;  ///< of the trace
   InputMode inputs = InputMode::always;
@@ -38,11 +46,14 @@ struct RecorderOptions {
   bool captureFirst = true;
   std::vector<std::string> capture;
   int64_t captureLimit = int64_t{64} << 20;  ///< bytes, before compression
+  std::string against;  ///< a trace to follow (dispatch_hook/follower.h); empty: none
+  OnDivergence onDivergence = OnDivergence::capture;
 };
 
 /// Options from ULPSCOPE_* environment variables, as `ulpscope record` sets them:
 /// ULPSCOPE_OUTPUT, _INPUTS, _LEVEL, _STACKS, _INCLUDE and _EXCLUDE (':'-separated), _STEPS (A:B),
-/// _CAPTURE (':'-separated: first, none or globs), _CAPTURE_LIMIT (bytes).
+/// _CAPTURE (':'-separated: first, none or globs), _CAPTURE_LIMIT (bytes), _AGAINST,
+/// _ON_DIVERGENCE.
 ULPSCOPE_API RecorderOptions optionsFromEnvironment();
 
 /// Starts recording every op of this process; at most one recording at a time. Returns "" or one

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <exception>
 
+#include "dispatch_hook/follower.h"
 #include "dispatch_hook/glob.h"
 #include "dispatch_hook/json_text.h"
 #include "dispatch_hook/storage_table.h"
@@ -36,6 +37,13 @@ std::string rankMark() {
   return "rank" + std::to_string(std::atoi(rank));
 }
 
+/// Of several ranks each follows its own trace of the reference, where there is one.
+std::string referenceOfRank(const std::string& path) {
+  const std::string mark = rankMark();
+  const std::string own = mark.empty() ? path : withMark(path, mark);
+  return access(own.c_str(), R_OK) == 0 ? own : path;
+}
+
 }  // namespace
 
 Session::Session(const RecorderOptions& o, uint64_t g)
@@ -44,7 +52,9 @@ Session::Session(const RecorderOptions& o, uint64_t g)
       level(Level(std::clamp(o.level, 0, 2))),
       filtered(!o.include.empty() || !o.exclude.empty()),
       storages_(std::make_unique<StorageTable>()),
-      values_(std::make_unique<ValueCapture>(o)) {}
+      values_(std::make_unique<ValueCapture>(o)),
+      follower_(o.against.empty() ? nullptr
+                                  : std::make_unique<Follower>(referenceOfRank(o.against))) {}
 
 bool Session::wanted(std::string_view op) const {
   auto matches = [&](const std::string& glob) { return globMatches(glob, op); };
@@ -85,6 +95,7 @@ std::string Session::createFile() {
   made->meta("capture", names.empty() ? (options.captureFirst ? "first" : "none")
                                       : (options.captureFirst ? "first:" + names : names));
   made->meta("capture_limit", std::to_string(options.captureLimit));
+  if (follower_ != nullptr) made->meta("against", follower_->path());
   if (filtered) {
     made->meta("include", list(options.include));
     made->meta("exclude", list(options.exclude));
@@ -289,7 +300,7 @@ void Session::failed(const char* where, const char* what) noexcept {
   }
 }
 
-std::string Session::finish() noexcept {
+std::string Session::finish(bool complete) noexcept {
   if (writerIfCreated() != nullptr) compareSettings(INT32_MAX);
   closed = true;
   collect();
@@ -301,7 +312,11 @@ std::string Session::finish() noexcept {
         writer->meta("recorder_failures", std::to_string(failures));
       }
       values_->report(*writer);
-      writer->finish();
+      if (complete) {
+        writer->finish();
+      } else {
+        writer->cutShort();
+      }
       path = writer->path();
       const std::string error = writer->error();
       if (!error.empty()) std::fprintf(stderr, "ulpscope: the trace is cut short: %s\n", error.c_str());

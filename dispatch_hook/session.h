@@ -18,6 +18,7 @@
 namespace ulpscope {
 
 class StorageTable;
+class Follower;
 class ValueCapture;
 
 /// One recording. Its memory is never given back, for a thread may be in the middle of an op when it
@@ -36,6 +37,8 @@ class Session {
   std::atomic<bool> sawBackward{false};
   StorageTable& storages() { return *storages_; }
   ValueCapture& values() { return *values_; }
+  Follower* follower() { return follower_.get(); }  ///< null where no reference is followed
+  std::atomic<bool> diverged{false};
 
   /// The writer; the first call creates the file. Null where it can't be created (said once on
   /// stderr) or the recording is over.
@@ -104,8 +107,9 @@ class Session {
   /// Counts a failure of the recorder itself and, the first few times, says it in the trace.
   void failed(const char* where, const char* what) noexcept;
 
-  /// Ends the recording; gives the path written or "".
-  std::string finish() noexcept;
+  /// Ends the recording; gives the path written or "". Not `complete`: the program did not come to
+  /// its end.
+  std::string finish(bool complete = true) noexcept;
   void abandonAfterFork() noexcept;
 
  private:
@@ -138,6 +142,7 @@ class Session {
   uint32_t threadCount_ = 0;
   std::unique_ptr<StorageTable> storages_;
   std::unique_ptr<ValueCapture> values_;
+  std::unique_ptr<Follower> follower_;
 };
 
 /// The recording that is on, or null.

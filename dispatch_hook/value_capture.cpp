@@ -133,6 +133,11 @@ bool ValueCapture::keep(Session& session, OpFrame& frame, int64_t later) noexcep
   return kept;
 }
 
+int64_t ValueCapture::room() noexcept {
+  const std::lock_guard guard(lock_);
+  return limit_ - used_;
+}
+
 void ValueCapture::report(Writer& writer) {
   if (!first_ && !byName()) return;
   const std::lock_guard guard(lock_);

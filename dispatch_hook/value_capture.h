@@ -39,6 +39,9 @@ class ValueCapture {
   /// when it ends. False where there is no room for all of it, and nothing was kept.
   bool keep(Session& session, OpFrame& frame, int64_t later) noexcept;
 
+  /// Bytes that are left of the limit.
+  int64_t room() noexcept;
+
   /// Facts for the trace, at its end.
   void report(Writer& writer);
 

@@ -454,6 +454,10 @@ void Writer::finish() {
   Impl::guarded(impl_, [](Impl& impl) { impl.finish(true); });
 }
 
+void Writer::cutShort() {
+  Impl::guarded(impl_, [](Impl& impl) { impl.finish(false); });
+}
+
 const std::string& Writer::path() const {
   static const std::string none;
   return impl_ != nullptr ? impl_->path : none;

@@ -68,6 +68,9 @@ class Writer {
   void flush();
   /// Writes coverage and the clean-end mark, checkpoints the WAL and closes. Later calls do nothing.
   void finish();
+  /// The same without coverage and clean-end mark: the run was cut short. Waits until what was
+  /// submitted is written.
+  void cutShort();
 
   const std::string& path() const;
   std::string error() const;  ///< "" while all is well

@@ -6,6 +6,7 @@
 #include "dispatch_hook/instrument.h"
 #include "dispatch_hook/native/taps.h"
 #include "dispatch_hook/recorder.h"
+#include "python/src/divergence.h"
 #ifdef ULPSCOPE_KERNEL_TAP
 #include "python/src/kernel_tap.h"
 #endif
@@ -36,6 +37,13 @@ int level(const std::string& text) {
   refuse("level must be 'digest', 'stats' or 'full', not '" + text + "'");
 }
 
+OnDivergence divergence(const std::string& text) {
+  if (text == "capture") return OnDivergence::capture;
+  if (text == "stop") return OnDivergence::stop;
+  if (text == "pdb") return OnDivergence::pdb;
+  refuse("on_divergence must be 'capture', 'stop' or 'pdb', not '" + text + "'");
+}
+
 void startWith(const RecorderOptions& options) {
   std::string error;
   {
@@ -48,7 +56,7 @@ void startWith(const RecorderOptions& options) {
 void start(const std::string& path, const std::string& inputs, const std::string& levelText,
            bool stacks, std::vector<std::string> include, std::vector<std::string> exclude,
            std::pair<int64_t, std::optional<int64_t>> steps, std::vector<std::string> capture,
-           int64_t captureLimit) {
+           int64_t captureLimit, const std::string& against, const std::string& onDivergence) {
   RecorderOptions options;
   options.path = path;
   options.inputs = inputMode(inputs);
@@ -62,6 +70,8 @@ void start(const std::string& path, const std::string& inputs, const std::string
   options.captureFirst = std::erase(capture, "first") != 0;
   options.capture = std::move(capture);
   options.captureLimit = captureLimit;
+  options.against = against;
+  options.onDivergence = divergence(onDivergence);
   startWith(options);
 }
 
@@ -152,6 +162,7 @@ PyMethodDef kFastMethods[] = {
 PYBIND11_MODULE(_C, extension) {
   PyModule_AddFunctions(extension.ptr(), kFastMethods);
   addModuleCalls(extension.ptr());
+  addDivergence(extension);
 #ifdef ULPSCOPE_KERNEL_TAP
   if (addKernelTaps(extension.ptr()) != 0) throw py::error_already_set();
 #endif
@@ -162,7 +173,8 @@ PYBIND11_MODULE(_C, extension) {
                 py::arg("exclude") = std::vector<std::string>{},
                 py::arg("steps") = std::pair<int64_t, std::optional<int64_t>>{0, std::nullopt},
                 py::arg("capture") = std::vector<std::string>{"first"},
-                py::arg("capture_limit") = RecorderOptions().captureLimit);
+                py::arg("capture_limit") = RecorderOptions().captureLimit,
+                py::arg("against") = "", py::arg("on_divergence") = "capture");
   extension.def("start_from_environment", [] { startWith(optionsFromEnvironment()); });
   extension.def("stop", &stopRecording, py::call_guard<py::gil_scoped_release>());
   extension.def("step", &nextStep);

@@ -57,8 +57,9 @@ def extension() -> ModuleType:
 
 def _prepare(c: ModuleType) -> None:
     """Once a process: taps that cost nothing while nothing is recorded."""
-    from ulpscope import _compiling, _modules, _stacks, inductor
+    from ulpscope import _compiling, _divergence, _modules, _stacks, inductor
 
+    _divergence.install(c)
     _stacks.install(c)
     _modules.install(c)
     _compiling.install(c)
@@ -93,6 +94,8 @@ def start(
     steps: tuple[int, int | None] = (0, None),
     capture: Sequence[str] = ("first",),
     capture_limit: int = 64 << 20,
+    against: str | os.PathLike[str] = "",
+    on_divergence: str = "capture",
 ) -> None:
     """Records every op of this process into the trace file `path` until stop() or the exit.
 
@@ -102,7 +105,9 @@ def start(
     steps: operands are fingerprinted in these steps only. capture: whose operands' values are kept:
     "first" (the first call of each call site of a compiled kernel), globs on names of ops (and
     kernels, and ops that kernels compute), () for none; capture_limit: bytes of them, before
-    compression.
+    compression. against: a trace to compare with while this one is recorded; on_divergence: at the
+    first op that parts from it, "capture" its operands (and those of later ops that part by
+    themselves), "stop" the program, or go into "pdb".
 
     RuntimeError with one line where recording can't start, one is under way included.
     """
@@ -117,6 +122,8 @@ def start(
         steps=tuple(steps),
         capture=list(capture),
         capture_limit=capture_limit,
+        against=os.fspath(against),
+        on_divergence=on_divergence,
     )
     _started(c)
 
