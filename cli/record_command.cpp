@@ -1,7 +1,8 @@
 #include "cli/record_command.h"
 
-#include <filesystem>
 #include <fmt/format.h>
+
+#include <filesystem>
 
 #include "cli/installation.h"
 #include "cli/verb.h"
