@@ -267,7 +267,7 @@ def test_torchrun(run, tmp_path):
         python=["-m", "torch.distributed.run", "--nproc-per-node=2", "--standalone", str(program)]
     )
     assert result.returncode == 0, result.stderr
-    assert result.stdout.splitlines().count("3.0") == 2
+    assert result.stdout.count("3.0") == 2  # the ranks' lines may mix
     ranks = [file for file in result.files if "rank" in file.name]
     assert [file.name for file in ranks] == ["run.rank0.ulps", "run.rank1.ulps"]
     for file in ranks:
