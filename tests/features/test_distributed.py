@@ -138,12 +138,12 @@ def test_record_into_a_folder(tmp_path):
         done = subprocess.run(
             [PROGRAM, "record", "-o", f"{folder}/", "--", *TORCHRUN, f"--nproc_per_node={count}",
              str(JOB), "-", "ddp"],
-            capture_output=True, text=True, timeout=300,
+            capture_output=True, text=True, timeout=300, cwd=tmp_path,
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
         names = sorted(path.name for path in folder.glob("*.ulps"))
         if count == 2:
             assert names == ["run.rank0.ulps", "run.rank1.ulps"]
-            assert f"ulpscope ranks {folder}" in done.stderr
+            assert "ulpscope ranks made/run" in done.stderr  # as seen from where it was typed
         else:
             assert names == ["run.ulps"]
